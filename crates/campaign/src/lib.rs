@@ -25,5 +25,6 @@ pub mod results;
 pub mod rounds;
 pub mod run_writer;
 pub mod signals;
+pub mod sums;
 pub mod targets;
 pub mod worlds;

@@ -4,11 +4,12 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jobs::Time;
 use kernel::EvictionMethods;
 use runner::execution::MeasureOptions;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
-use workload::{Issue, Op, OpKind, Parameter, Phase, Program, RateBase, Step, Steps};
+use workload::{Issue, Member, Op, OpKind, Parameter, Phase, Program, RateBase, Step, Steps, Stream};
 
 use crate::fit::limits::Limits;
 use crate::fit::sizes::{SizeKind, Sizes};
@@ -185,14 +186,25 @@ impl Row {
         Row { is_tried: false, ..self }
     }
 
+    /// The number of copies of its program on a target. A group contains the copies of its loads.
+    fn copies(&self) -> u64 {
+        if self.program.is_group() { 1 } else { self.jobs.into() }
+    }
+
     /// True if the program writes anything, during the preparation or a phase.
     pub fn writes(&self) -> bool {
-        !self.program.prepare.is_empty() || self.program.phases.iter().any(Phase::changes)
+        let prepares = self.program.group.iter().map(|member| &member.prepare).chain([&self.program.prepare]);
+        prepares.into_iter().any(|prepare| !prepare.is_empty()) || self.program.phases.iter().any(Phase::changes)
     }
 
     /// True if it uses direct I/O.
     pub fn is_direct(&self) -> bool {
-        self.program.parameters.contains(&Parameter::new("direct", true))
+        (0..self.program.phases.len()).all(|phase| self.is_direct_in(phase))
+    }
+
+    /// True if a phase uses direct I/O.
+    pub fn is_direct_in(&self, phase: usize) -> bool {
+        self.program.parameters_of(phase).contains(&Parameter::new("direct", true))
     }
 
     /// True if it uses the null engine.
@@ -251,9 +263,13 @@ impl Plan {
     }
 
     /// The name of an alternative: its program, with the settings if other alternatives have the same program and
-    /// targets.
+    /// targets, or with the loads of a group.
     pub fn name(&self, index: usize) -> String {
         let this = &self.alternatives[index];
+        if this.row.program.is_group() {
+            let loads: Vec<&str> = this.row.program.keys().map(|(load, _)| load).collect();
+            return format!("{} ({})", this.row.program.name, loads.join(" and "));
+        }
         let is_namesake =
             |other: &&Alternative| other.targets == this.targets && other.row.program.name == this.row.program.name;
         match self.alternatives.iter().filter(is_namesake).count() {
@@ -315,7 +331,7 @@ impl Plan {
     /// The maximum number of bytes on a target at one time. Programs run one after the other and remove their files.
     pub fn space(&self, target: usize) -> u64 {
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
-        here.map(|Alternative { row, .. }| row.program.space.saturating_mul(row.jobs.into())).max().unwrap_or(0)
+        here.map(|Alternative { row, .. }| row.program.space.saturating_mul(row.copies())).max().unwrap_or(0)
     }
 
     /// The maximum number of bytes written to a target in a round, by the preparation and the tests.
@@ -382,7 +398,8 @@ impl Plan {
             let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
             phase.changes() && phase.base == RateBase::Ops && over_and_over
         });
-        match endless.find_map(|phase| phase.within) {
+        match endless.find_map(|phase| Some(phase.within? + phase.warmup.unwrap_or_default())) {
+            Some(time) if time == Time::FOREVER.0 => "as much as it can until Ctrl-C".to_owned(),
             Some(time) => format!("as much as it can in {time} a round"),
             None => self.most_writes_in_words(target),
         }
@@ -424,26 +441,45 @@ impl Plan {
 impl Alternative {
     /// Bytes that one execution writes to each of its targets.
     pub fn writes(&self) -> u64 {
-        writes(&self.row.program).saturating_mul(self.row.jobs.into())
+        writes(&self.row.program).saturating_mul(self.row.copies())
     }
 }
 
 /// Bytes that one execution of the program writes, with its preparation.
 pub fn writes(program: &Program) -> u64 {
+    if program.is_group() {
+        let of_load = |(member, phase): (&Member, &Phase)| {
+            let each = prepared(&member.prepare).saturating_add(worked(phase, member.space));
+            each.saturating_mul(member.jobs.into())
+        };
+        return program.group.iter().zip(&program.phases).map(of_load).fold(0, u64::saturating_add);
+    }
+    prepared(&program.prepare) + program.phases.iter().map(|phase| worked(phase, program.space)).sum::<u64>()
+}
+
+/// Bytes that a preparation writes.
+fn prepared(prepare: &Stream) -> u64 {
     // A preparation consists of few different calls, each repeated many times. `again` skips the repetitions.
-    let mut prepare = program.prepare.clone();
+    let mut prepare = prepare.clone();
     let mut prepared = 0;
     while let Some(step) = prepare.next() {
         if let Step::Op(op @ Op::Write { length, .. }) = step {
             prepared += u64::from(length) * (1 + prepare.take_repeats(&op));
         }
     }
-    let work = program.phases.iter().map(|phase| match (phase.base, phase.unit.first) {
+    prepared
+}
+
+/// Bytes that a phase writes, if its program has this space.
+fn worked(phase: &Phase, space: u64) -> u64 {
+    // A warm-up may write everything, too.
+    let times = if phase.warmup.is_some() { 2 } else { 1 };
+    let once = match (phase.base, phase.unit.first) {
         (RateBase::Bytes, _) if phase.changes() => phase.amount,
         // Phases that create files or append records write all of the program's space. Its other phases write next to
         // nothing.
-        (RateBase::Files, OpKind::Create) | (RateBase::Ops, OpKind::Write) => program.space,
+        (RateBase::Files, OpKind::Create) | (RateBase::Ops, OpKind::Write) => space,
         _ => 0,
-    });
-    prepared + work.sum::<u64>()
+    };
+    once.saturating_mul(times)
 }

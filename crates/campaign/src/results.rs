@@ -21,7 +21,8 @@ use crate::executions::{Execution, Executions, Failure};
 use crate::judge::consumption::gather;
 use crate::judge::regimes::{CellRegimes, leave_out_earlier, target_steps};
 use crate::judge::{self, CellFacts, ceiling};
-use crate::plan::{Alternative, Plan};
+use crate::plan::{Alternative, Plan, Row};
+use crate::presets::{MIB_PER_SECOND, OPS_PER_SEC};
 use crate::targets::{Simulated, Target};
 
 /// The facts that all cells of a run share.
@@ -105,8 +106,13 @@ fn rates(rounds: &[Round], together: bool, base: RateBase, clock: ClockKind) -> 
     rounds.iter().filter_map(|round| summary::round_rate(round, together, base, clock)).collect()
 }
 
+/// The unit in which the rate of a load is printed.
+fn unit_of(phase: &Phase) -> RateUnit {
+    if phase.base == RateBase::Bytes { MIB_PER_SECOND } else { OPS_PER_SEC }
+}
+
 /// The clock that a phase claims.
-fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
+pub(crate) fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
     match plan.options.claim {
         ClaimedClock::Durable if phase.changes() => ClockKind::Durable,
         // Each unit of the phase's work ends with fdatasync.
@@ -164,6 +170,7 @@ fn cell(
     let targets: &[&Target] = &busy.iter().map(|&index| &context.targets[index]).collect::<Vec<_>>();
     let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
+    let unit = if row.program.is_group() { unit_of(phase) } else { row.unit };
     let (clock, base) = (clock(plan, phase), phase.base);
     let (runs, mut rounds) = measured_rounds(executions, index, phase);
     if plan.schedule.is_until_steady() {
@@ -190,10 +197,10 @@ fn cell(
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
     let kept_runs: Vec<&PhaseResult> =
         runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
-    let reason = reason(row.omitted.as_deref(), executions, index, kept.len());
+    let reason = reason(row, executions, index, kept.len());
     let measured = reason.is_none();
 
-    let direct = row.is_direct() && !is_null;
+    let direct = row.is_direct_in(index) && !is_null;
     let (cache, cache_reason) = cache(&kept_runs);
     let overlap = kept.iter().filter(|_| together).filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
     let facts = CellFacts {
@@ -201,7 +208,7 @@ fn cell(
         phase,
         clock,
         base,
-        unit: row.unit,
+        unit,
         cold: cache == CacheState::Cold,
         direct,
         simulated: simulated || is_null,
@@ -250,14 +257,14 @@ fn cell(
     Cell {
         provenance: if simulated { Provenance::Simulated } else { Provenance::Measured },
         preset: plan.preset.to_owned(),
-        program: row.program.name.to_owned(),
+        program: row.program.keys().nth(index).map_or(row.program.name, |(program, _)| program).to_owned(),
         phase: phase.name.to_owned(),
         target: joined(targets.iter().map(|target| target.name.as_str())),
-        parameters: parameters(plan, alternative, targets),
+        parameters: parameters(plan, alternative, index, targets),
         together,
         targets: targets.len() as u32,
         overlap,
-        rate: measured.then(|| rate(kept(), together, (base, clock), row.unit, average)).flatten(),
+        rate: measured.then(|| rate(kept(), together, (base, clock), unit, average)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
         operations: if measured {
@@ -324,12 +331,16 @@ fn reads(runs: &[&PhaseResult]) -> bool {
 }
 
 /// The reason why the cell is n.m.; `None` if it is measured.
-fn reason(omitted: Option<&str>, executions: &Executions, index: usize, kept: usize) -> Option<String> {
-    if let Some(omitted) = omitted {
-        return Some(omitted.to_owned());
+fn reason(row: &Row, executions: &Executions, index: usize, kept: usize) -> Option<String> {
+    if let Some(omitted) = &row.omitted {
+        return Some(omitted.clone());
     }
+    let program = &row.program;
     if let Some(Failure { phase, message, .. }) = executions.failure() {
         return Some(match phase {
+            Some(phase) if phase != index && program.is_group() => {
+                format!("{}, which ran at the same time, failed: {message}", program.phases[phase].name)
+            }
             Some(phase) if phase > index => format!("the program failed later: {message}"),
             Some(phase) if phase < index => format!("the program failed before: {message}"),
             Some(_) => message,
@@ -367,8 +378,9 @@ fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
         cpu_s: CpuSeconds {
             process: parts.iter().map(|part| part.process_s).sum(),
             user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),
-            kernel_workers: done.counters.workers.map(Nanos::as_secs_f64),
-            machine: done.counters.machine.map(Nanos::as_secs_f64),
+            // Beside other loads, the CPU time of kernel threads and of the machine is not only that of this one.
+            kernel_workers: done.counters.workers.filter(|_| !done.ran_with_others).map(Nanos::as_secs_f64),
+            machine: done.counters.machine.filter(|_| !done.ran_with_others).map(Nanos::as_secs_f64),
         },
         parts: if parts.len() > 1 { parts } else { Vec::new() },
         intervals: done.intervals.clone(),
@@ -390,7 +402,7 @@ fn round_part(part: &ProgramResult, phase: &Phase) -> RoundPart {
 }
 
 /// Bytes moved between the program and files. Copied bytes are read and written, and count once.
-fn moved(tally: &Tally, phase: &Phase) -> u64 {
+pub(crate) fn moved(tally: &Tally, phase: &Phase) -> u64 {
     match phase.unit.also {
         Some(_) => tally.bytes_read + tally.bytes_written,
         None => tally.bytes_read.max(tally.bytes_written),
@@ -408,10 +420,17 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     different.join("+")
 }
 
-fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
-    let parameters = &alternative.row.program.parameters;
+fn parameters(
+    plan: &Plan,
+    alternative: &Alternative,
+    index: usize,
+    targets: &[&Target],
+) -> BTreeMap<String, ParameterValue> {
+    let program = &alternative.row.program;
+    let parameters = program.parameters_of(index);
     let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), parameter.value.clone()));
-    let engine = match alternative.row.program.phases.first().map(|phase| phase.steps.issue()) {
+    let first = if program.is_group() { index } else { 0 };
+    let engine = match program.phases.get(first).map(|phase| phase.steps.issue()) {
         Some(Issue::Async(overlap)) if overlap.polled => "sqpoll",
         Some(Issue::Async(_)) => "uring",
         Some(Issue::Mapped) => "mmap",
@@ -441,12 +460,12 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
 }
 
 /// Bytes moved by the program and by the device, over all kept rounds. `None` if the device was not visible in every
-/// round.
+/// round, or worked for other loads too.
 fn io(runs: &[&PhaseResult], phase: &Phase) -> Option<Io> {
     let mut program_bytes = 0;
     let mut io = Io { program_bytes: None, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     for run in runs {
-        let device = run.counters.device?;
+        let device = run.counters.device.filter(|_| !run.ran_with_others)?;
         let tally = run.tally();
         program_bytes += tally.bytes_read + tally.bytes_written;
         io.device_read += device.read;

@@ -16,7 +16,7 @@ use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
 use runner::execution::ExecutionResult;
 use serde::{Deserialize, Serialize};
-use stats::{Cell, Document, RunInfo, StoreInfo};
+use stats::{Cell, Document, ParameterValue, RunInfo, StoreInfo};
 use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError, TraceRow};
 
 use crate::events::{Event, Remarks};
@@ -198,7 +198,7 @@ impl RunWriter {
     ) {
         let Some((round, position, performance)) = executions.last_finished() else { return };
         let performance = serde_json::to_string(performance).expect("plain data");
-        let names = cells.first().map_or(("", ""), |cell| (cell.program.as_str(), cell.target.as_str()));
+        let names = cells.first().map_or(("", ""), |cell| (test_of(cell), cell.target.as_str()));
         let recorded = executions.last_recorded();
         let trace = recorded.map(|(recorded, discarded)| new_trace(recorded, names.0, names.1, discarded));
         self.executions.push(Execution { alternative, round, position, performance, trace });
@@ -260,6 +260,14 @@ impl RunWriter {
     fn count(&mut self, before: Option<u64>) {
         let written = written_by_this_process().zip(before).map(|(now, before)| now.saturating_sub(before));
         self.stored.written_bytes = self.stored.written_bytes.zip(written).map(|(sum, written)| sum + written);
+    }
+}
+
+/// The test of a cell: its program, or the group with which it ran.
+fn test_of(cell: &Cell) -> &str {
+    match cell.parameters.get("group") {
+        Some(ParameterValue::Word(group)) => group,
+        _ => &cell.program,
     }
 }
 

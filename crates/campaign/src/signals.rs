@@ -9,8 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use kernel::message;
+use runner::live::Live;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
 use units::Nanos;
+
+/// The time after which the handlers of signals that came together have run. A choice: far more than a handler needs.
+const HANDLED: Duration = Duration::from_millis(50);
 
 /// The error if signals cannot be handled.
 #[derive(Debug, thiserror::Error)]
@@ -62,20 +67,49 @@ impl Stop {
     ///   3. SIGCONT, after SIGSTOP or Ctrl-Z, is recorded.
     pub fn on_signals() -> Result<Stop, SignalFault> {
         let stop = Stop::default();
-        let ignored = kernel::ignored_signals();
-        let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
-        // 1.
-        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
-            // 2.
-            if signal == SIGINT {
-                signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(SignalFault)?;
-            }
-            signal_hook::flag::register(signal, stop.flag()).map_err(SignalFault)?;
-            signal_hook::flag::register(signal, Arc::clone(&TOLD)).map_err(SignalFault)?;
-        }
+        let flags = [stop.flag(), Arc::clone(&TOLD)];
+        stop.register(&flags)?;
         // 3. The last one: tests wait for it before they send any of them.
         signal_hook::flag::register(SIGCONT, stop.held()).map_err(SignalFault)?;
         Ok(stop)
+    }
+
+    /// Does the same for a test that has no time limit: the first signal ends the test, and its result counts. Before
+    /// anything is measured, it stops the command. A SIGCONT right after it is ignored: `timeout` sends both.
+    pub fn on_signals_ending(live: &'static Live) -> Result<Stop, SignalFault> {
+        let stop = Stop::default();
+        let enough = live.enough();
+        stop.register(&[Arc::clone(&enough)])?;
+        let mut signals = Signals::new(ending().chain([SIGCONT])).map_err(SignalFault)?;
+        let (flag, held) = (stop.flag(), stop.held());
+        let wait = move || {
+            for signal in signals.forever() {
+                if signal != SIGCONT {
+                    flag.fetch_or(!live.has_begun(), Ordering::Relaxed);
+                    continue;
+                }
+                // The handler of a signal that came just before may run later than that of SIGCONT.
+                thread::sleep(HANDLED);
+                held.fetch_or(!enough.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        };
+        thread::Builder::new().spawn(wait).map_err(SignalFault)?;
+        Ok(stop)
+    }
+
+    /// Registers handlers that set these flags. A second Ctrl-C finds the first of them set.
+    fn register(&self, flags: &[Arc<AtomicBool>]) -> Result<(), SignalFault> {
+        // 1.
+        for signal in ending() {
+            // 2.
+            if signal == SIGINT {
+                signal_hook::flag::register_conditional_default(signal, Arc::clone(&flags[0])).map_err(SignalFault)?;
+            }
+            for flag in flags {
+                signal_hook::flag::register(signal, Arc::clone(flag)).map_err(SignalFault)?;
+            }
+        }
+        Ok(())
     }
 
     /// The flag that stops the command, for a world to check.
@@ -112,6 +146,12 @@ impl Stop {
         spawned.map_err(kernel::Fault::Thread)?;
         Ok(Timer(sender))
     }
+}
+
+/// The signals that end a command: those that the parent process has not ignored.
+fn ending() -> impl Iterator<Item = i32> {
+    let ignored = kernel::ignored_signals();
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(move |signal| ignored >> (signal - 1) & 1 == 0)
 }
 
 /// Waits until the time is over; each message replaces the time. Without a time, waits for a message. Returns false if

@@ -343,7 +343,7 @@ impl AnyWorld {
         let result = self
             .perform(
                 program,
-                MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+                MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
                 target,
                 notify,
             )

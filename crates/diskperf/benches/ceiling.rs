@@ -80,7 +80,7 @@ fn cost() -> Value {
     let station = Station { workspace: Some(workspace), given: Vec::new() };
     let mut world = Posix::new(vec![station], program.largest_call, 1, Arc::default()).expect("a world");
     let mut seconds = |ceiling| {
-        let options = MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling };
+        let options = MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling, live: None };
         // The ceiling of a round can only change the rounds after it.
         perform(&mut world, &program, options).expect("a run");
         let result = perform(&mut world, &program, MeasureOptions { ceiling: false, ..options }).expect("a run");

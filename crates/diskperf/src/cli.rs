@@ -1,6 +1,7 @@
 //! The command line: commands, options, and the help that teaches them.
 
 pub mod aging;
+pub mod completion_words;
 mod default_command;
 pub mod examples;
 mod fio_words;
@@ -10,6 +11,7 @@ mod json_errors;
 pub mod mix;
 pub mod own_command;
 pub mod own_load;
+pub mod own_sweep;
 #[cfg(test)]
 mod request_tests;
 pub mod run;
@@ -53,7 +55,7 @@ use crate::commands::results::report::ReportArguments;
 use crate::commands::results::show::ShowArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::verify::VerifyArguments;
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::Error;
 use crate::session::Call;
 use crate::ui::output;
@@ -84,7 +86,7 @@ struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    keep: KeepArguments,
+    keep: RunStoreArguments,
     #[command(flatten)]
     output: OutputArguments<RunFormat>,
 }
@@ -105,6 +107,10 @@ enum Command {
     ///
     /// Every round creates a file in a private folder, runs the workload on it for --time, and removes it. For writes,
     /// the time includes the final sync.
+    ///
+    /// --bs, --iodepth, --jobs, --rate, --reads, --fsync and --fdatasync take several values: 1..128*2 doubles,
+    /// 10..100+10 adds, 1,4 is a list. Each combination is a row of one run, and every round runs each row once, in
+    /// random order.
     ///
     /// Writes: the file, in a private folder of each target; the result, in the results database.
     #[command(after_help = IO_EXAMPLES)]
@@ -425,6 +431,8 @@ enum Command {
     Man(ManArguments),
     /// Generate shell completions.
     ///
+    /// The scripts of bash, zsh and fish also complete ids of stored runs, targets, machines and words of the help.
+    ///
     /// Writes: nothing; save the output as in the examples.
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArguments),
@@ -452,8 +460,13 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
 }
 
 fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
-    let call =
-        |store, output: &OutputArguments<RunFormat>, dry_run| Call { words, store, output: output.output(), dry_run };
+    let call = |store, output: &OutputArguments<RunFormat>, dry_run| Call {
+        words,
+        store,
+        output: output.output(),
+        dry_run,
+        live: false,
+    };
     if let Some(ours) = fio_words::translated(words) {
         output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&ours[1..])));
     }
@@ -464,7 +477,8 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         }
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
         Some(Command::Io(arguments)) => {
-            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, &arguments.output, arguments.dry_run))
+            let call = call(&arguments.store, &arguments.output, arguments.dry_run);
+            begin(&arguments.output, arguments.resolve(), &Call { live: arguments.shows_live(), ..call })
         }
         Some(Command::Choose(arguments)) => {
             begin(&arguments.output, arguments.resolve(), &call(&arguments.store, &arguments.output, arguments.dry_run))
@@ -509,7 +523,9 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     if has_command && words.get(2).is_none_or(|word| word != command) {
         words.insert(2, command.into());
     }
-    let mut words = fio_words::translated(&words).unwrap_or(words);
+    let of_fio = fio_words::translated(&words);
+    let has_fio_words = of_fio.is_some();
+    let mut words = own_sweep::without_swept_options(of_fio.unwrap_or(words), has_fio_words);
     // The grammar costs time, so that only this command pays for it.
     if words.get(1).is_some_and(|word| word == "choose") {
         let mut grammar = CommandLine::command();

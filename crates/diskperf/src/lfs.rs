@@ -141,7 +141,7 @@ impl Benchmark<'_> {
         let mut world = Posix::new(vec![station], self.program.largest_call, self.seed, stop.flag())?;
         world.heed_holding(stop.held());
         let mut done = 0;
-        let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false };
+        let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false, live: None };
         let result = execution::perform_telling(&mut world, self.program, options, &mut |milestone| {
             match milestone {
                 Milestone::Prepared => self.open(&mut voice),
@@ -306,6 +306,7 @@ mod tests {
             latencies: None,
             intervals: Vec::new(),
             ceiling: None,
+            ran_with_others: false,
         }
     }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use stats::{Calibration, Cell, Choice, Document, Noise, Problem, RemarkKind, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::{Error, RunsError};
 use crate::leftovers;
 use crate::ui::consent::Earlier;
@@ -116,11 +116,13 @@ pub struct Call<'a> {
     /// The whole command line.
     pub words: &'a [OsString],
     /// The database options for a new run.
-    pub store: &'a KeepArguments,
+    pub store: &'a RunStoreArguments,
     /// Format and file of the results.
     pub output: Output,
     /// True if it only prints the plan.
     pub dry_run: bool,
+    /// True if a terminal shows figures while a test runs.
+    pub live: bool,
 }
 
 /// One call of the command.
@@ -152,6 +154,7 @@ impl<'a> Session<'a> {
     /// The description of the run, as far as it is known.
     pub fn info(&self, plan: Option<&Plan>, targets: &[Target], results: &Results) -> RunInfo {
         let mut info = info(self.call.words, self.started, plan, targets, results);
+        info.name = self.call.store.name();
         match &self.resolved.request.workload {
             Workload::Job { text, .. } => info.job = Some(text.clone()),
             Workload::Mix { mix, is_derived: true } => info.mix = Some(mix.to_string()),
@@ -159,6 +162,7 @@ impl<'a> Session<'a> {
         }
         if let Some(Left { info: before, .. }) = &self.left {
             info.started_unix_s = before.started_unix_s;
+            info.name.clone_from(&before.name);
             if plan.is_none() {
                 info.preset.clone_from(&before.preset);
                 (info.seed, info.rounds) = (before.seed, before.rounds);
@@ -366,6 +370,7 @@ pub fn info(
     RunInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: words.iter().map(|word| word.shown().into_owned()).collect(),
+        name: None,
         preset: plan.map(|plan| plan.preset.to_owned()),
         started_unix_s: clock.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()),
         elapsed_s: instant.elapsed().as_secs_f64(),

@@ -169,7 +169,7 @@ fn programs_have_the_same_effect_on_kernel_and_simulator() {
         let real = perform(
             &mut kernel(program.largest_call),
             &program,
-            MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false },
+            MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false, live: None },
         )
         .expect("the kernel's world");
         let what = format!("{} {:?}", program.name, program.parameters);
@@ -179,7 +179,7 @@ fn programs_have_the_same_effect_on_kernel_and_simulator() {
             let Ok(simulated) = perform(
                 &mut machine,
                 &program,
-                MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false },
+                MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false, live: None },
             );
             assert_eq!(deeds(&real), deeds(&simulated), "{what} on {name}");
         }
@@ -192,7 +192,7 @@ fn every_program_moves_the_amount_in_its_rate() {
         let Ok(result) = perform(
             &mut machine(),
             &program,
-            MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false },
+            MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false, live: None },
         );
         for (phase, run) in program.phases.iter().zip(&result.phases) {
             let done = match phase.base {
@@ -207,7 +207,7 @@ fn every_program_moves_the_amount_in_its_rate() {
 #[test]
 fn a_time_limit_ends_a_phase_between_two_units() {
     let limit = Nanos::from_millis(30);
-    let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false };
+    let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false, live: None };
     // The simulated machine needs milliseconds for each; the real one cannot do a thousand million.
     let commit = small_io::commit(1_000_000_000, 512).within(limit);
     let random = small_io::random_read(1 << 20, 512, 2048, 1).within(limit);
@@ -234,7 +234,7 @@ fn a_program_leaves_an_empty_folder_and_can_be_repeated() {
         let result = perform(
             &mut world,
             &program,
-            MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false },
+            MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false, live: None },
         )
         .expect("the kernel's world");
         assert!(result.stopped.is_none());
@@ -249,7 +249,7 @@ fn simulated_times_are_reproducible() {
             let Ok(result) = perform(
                 &mut described("vax780-sc780"),
                 &program,
-                MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false },
+                MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false, live: None },
             );
             let parts = result.phases.iter().flat_map(|phase| &phase.parts);
             parts.map(|part| (part.returned, part.durable, part.cpu)).collect::<Vec<_>>()
@@ -266,7 +266,7 @@ fn the_flat_disk_has_the_times_computed_by_hand() {
     let Ok(result) = perform(
         &mut machine(),
         &program,
-        MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false },
+        MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false, live: None },
     );
     let call = 500_000 + 8192 * 400;
     let expected = 500_000 + 10_000_000 + 2 * (call + 8_192_000);
@@ -318,7 +318,7 @@ fn a_stop_request_ends_a_program_at_the_next_op() {
     let result = perform(
         &mut world,
         &classic1983::Classic::Write8192.program(8192),
-        MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+        MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
     );
     let stopped = result.expect("the kernel's world").stopped.expect("an early end");
     assert_eq!(stopped.failure.reason, Reason::Interrupted);

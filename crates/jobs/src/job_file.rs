@@ -4,7 +4,9 @@
 //! Policy:
 //!   1. the command line decides whether data may be destroyed and where results go. These are not keys of the file;
 //!   2. an unknown key, a wrong value and keys that contradict each other are refused at their place;
-//!   3. a workload has the name that the file gives it, or that of its pattern. No two have the same name.
+//!   3. a workload has the name that the file gives it, or that of its pattern. No two have the same name;
+//!   4. workloads run one after the other, except those of a group, which run at the same time: all of the file
+//!      (`together`), or those with the same `group`. `groups` checks them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,9 +17,10 @@ use stats::Name;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 use units::{Bytes, Nanos};
-use workload::programs::load::Load;
+use workload::LONGEST_SCHEDULE;
 
 use crate::error::{JobError, LoadError};
+use crate::groups::{self, GROUP, NAME, NamedLoad, START};
 use crate::load_spec::{KEYS, LoadSpec};
 use crate::load_words::Time;
 use crate::queue_depth::Host;
@@ -54,17 +57,6 @@ pub struct Job {
     pub warnings: Vec<String>,
 }
 
-/// A workload of a job file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedLoad {
-    /// Its name.
-    pub name: &'static str,
-    /// Its keys.
-    pub spec: LoadSpec,
-    /// The workload as this machine runs it.
-    pub load: Load,
-}
-
 /// A job file: settings of the run, and the workloads.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,14 +74,29 @@ pub(crate) struct Head {
     sustained: Option<Time>,
     /// Seed of every random order [default: 1].
     seed: Option<u64>,
+    /// Run all workloads of the file at the same time [default: one after the other].
+    #[serde(default)]
+    together: bool,
 }
 
 /// The keys above the loads.
-pub(crate) const HEAD: [&str; 6] = ["targets", "rounds", "budget", "sustained", "seed", LOADS];
+pub(crate) const HEAD: [&str; 7] = ["targets", "rounds", "budget", "sustained", "seed", TOGETHER, LOADS];
 
-/// The key of the workloads, and the key of a workload's name.
+/// The key that makes all workloads one group.
+pub(crate) const TOGETHER: &str = "together";
+
+/// The name of that group. Its row in the tables has the sums of the workloads.
+pub(crate) const ALL: &str = "sum";
+
+/// The key of the workloads.
 pub(crate) const LOADS: &str = "load";
-pub(crate) const NAME: &str = "name";
+
+/// The place of a workload in its group.
+#[derive(Default, Deserialize)]
+struct GroupAndStart {
+    group: Option<String>,
+    start: Option<Time>,
+}
 
 impl Job {
     /// Reads a job file.
@@ -100,15 +107,28 @@ impl Job {
         })?;
         let head = Table::head(text, root.get_ref());
         head.check(|key| if HEAD.contains(&key) { Ok(()) } else { Err(None) }, &HEAD.map(str::to_owned))?;
-        let Head { targets, rounds, budget, sustained, seed } = head.read(LOADS)?;
+        let Head { targets, rounds, budget, sustained, seed, together } = head.read(|key| key != LOADS)?;
         check_rounds(rounds).map_err(|error| head.bad(error.key, error.why, error.hint))?;
-        let (loads, warnings) = head.loads(host)?;
+        let (loads, warnings) = head.loads(host, together)?;
         let targets: Option<Vec<String>> = targets.iter().map(Name::text).collect();
         let targets = targets.ok_or_else(|| {
             head.bad("targets", "bytes are not pairs of hexadecimal digits", "write { bytes = \"61ff\" }")
         })?;
         let [budget, sustained] = [budget, sustained].map(|time| time.map(|Time(time)| time));
         Ok(Job { text: text.clone(), targets, rounds, budget, sustained, seed, loads, warnings })
+    }
+
+    /// The workloads as they run, by index: one alone, or those of a group at the same time.
+    pub fn turns(&self) -> Vec<Vec<usize>> {
+        let mut turns: Vec<Vec<usize>> = Vec::new();
+        for (index, load) in self.loads.iter().enumerate() {
+            let is_of_group = |turn: &&mut Vec<usize>| load.group.is_some() && self.loads[turn[0]].group == load.group;
+            match turns.iter_mut().find(is_of_group) {
+                Some(turn) => turn.push(index),
+                None => turns.push(vec![index]),
+            }
+        }
+        turns
     }
 
     /// An error about the targets, at their place in the file. `None` if the file names none.
@@ -169,18 +189,25 @@ impl<'a> Table<'a> {
     }
 
     /// The workloads, and their warnings.
-    fn loads(&self, host: &Host) -> Result<(Vec<NamedLoad>, Vec<String>), JobError> {
+    fn loads(&self, host: &Host, together: bool) -> Result<(Vec<NamedLoad>, Vec<String>), JobError> {
         let (mut loads, mut warnings): (Vec<NamedLoad>, Vec<String>) = (Vec::new(), Vec::new());
         let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
         for table in self.tables()? {
             let table = self.load_table(table)?;
-            let (load, warning) = table.load(host)?;
+            let (load, warning) = table.load(host, together)?;
             let at = table.span_of(if table.table.contains_key(NAME) { NAME } else { "pattern" });
             if let Some(line) = lines.insert(load.name, at.line) {
                 return Err(JobError::SameName { at, name: load.name.to_owned(), line });
             }
             loads.push(load);
             warnings.extend(warning);
+        }
+        if let Err(groups::Refusal { load, key, why, hint }) = groups::check(&loads) {
+            let table = self.tables()?.get(load).map(|table| self.load_table(table)).transpose()?;
+            return Err(match table.filter(|_| !(together && key == GROUP)) {
+                Some(table) => table.bad(key, why, hint),
+                None => self.bad(TOGETHER, why, hint),
+            });
         }
         Ok((loads, warnings))
     }
@@ -208,10 +235,11 @@ impl<'a> Table<'a> {
         Err(JobError::UnknownKey { at, table: self.what, key: key.get_ref().to_string(), known, why })
     }
 
-    /// Reads the values of all keys but one.
-    fn read<'de, T: Deserialize<'de>>(&'de self, without: &str) -> Result<T, JobError> {
+    /// Reads the values of these keys.
+    fn read<'de, T: Deserialize<'de>>(&'de self, of: impl Fn(&str) -> bool) -> Result<T, JobError> {
         let mut table = self.table.clone();
-        table.remove(without);
+        let others = self.table.keys().map(|key| &**key.get_ref()).filter(|key| !of(key));
+        others.for_each(|key| drop(table.remove(key)));
         let value = Spanned::new(self.span.clone(), DeValue::Table(table));
         T::deserialize(ValueDeserializer::from(value)).map_err(|error| {
             let what = error.message().replace('\n', ", ");
@@ -226,29 +254,56 @@ impl<'a> Table<'a> {
             let hint = if what.ends_with("expected a string") {
                 "write it in quotes, a size or a time with its unit, as in \"4KiB\" or \"10s\"".to_owned()
             } else {
-                format!("`diskperf help io` explains {key}")
+                let own = [TOGETHER, GROUP, START].contains(&key);
+                format!("`diskperf {}` explains {key}", if own { "schema job" } else { "help io" })
             };
             JobError::BadValue { at: self.text.span(place), key: key.to_owned(), why: what, hint }
         })
     }
 
     /// The workload of this table, and a warning if this machine cannot run it as it is written.
-    fn load(&self, host: &Host) -> Result<(NamedLoad, Option<String>), JobError> {
+    fn load(&self, host: &Host, together: bool) -> Result<(NamedLoad, Option<String>), JobError> {
+        const OWN: [&str; 3] = [NAME, GROUP, START];
         let mut known = keys();
-        known.push(NAME.to_owned());
+        known.extend(OWN.map(str::to_owned));
         let allows = |key: &str| match OF_THE_RUN.contains(&key) {
             true => Err(Some("it holds for the whole run: write it above the first [[load]]")),
             false if known.iter().any(|known| known == key) => Ok(()),
             false => Err(None),
         };
         self.check(allows, &known)?;
-        let spec: LoadSpec = self.read(NAME)?;
+        let spec: LoadSpec = self.read(|key| !OWN.contains(&key))?;
         let (load, warning) = spec.load(host).map_err(|error| match error {
             JobError::Load(error) => self.contradiction(&error),
             other => other,
         })?;
         let name = self.name(load.pattern.name())?;
-        Ok((NamedLoad { name, spec, load }, warning))
+        let (group, start) = self.group_and_start(together)?;
+        Ok((NamedLoad { name, spec, load, group, start }, warning))
+    }
+
+    /// The group of this workload, and its start there.
+    fn group_and_start(&self, together: bool) -> Result<(Option<&'static str>, Nanos), JobError> {
+        let GroupAndStart { group, start } = self.read(|key| [GROUP, START].contains(&key))?;
+        let group = match group {
+            Some(_) if together => {
+                let why = "together = true already runs all loads at the same time";
+                return Err(self.bad(GROUP, why, "leave out group or together"));
+            }
+            None => together.then_some(ALL),
+            Some(group) if is_name(&group) => Some(&*group.leak()),
+            Some(_) => return Err(self.bad(GROUP, name_rule(), "as in group = \"database\"")),
+        };
+        if start.is_some() && group.is_none() {
+            let why = "only loads that run at the same time have a start";
+            return Err(self.bad(START, why, "leave it out, or write together = true above the first [[load]]"));
+        }
+        let start = start.map_or(Nanos::ZERO, |Time(start)| start);
+        if start > LONGEST_SCHEDULE {
+            let why = format!("a load starts after at most {}", Time(LONGEST_SCHEDULE));
+            return Err(self.bad(START, &why, "use a shorter time"));
+        }
+        Ok((group, start))
     }
 
     fn name(&self, pattern: &'static str) -> Result<&'static str, JobError> {
@@ -256,10 +311,7 @@ impl<'a> Table<'a> {
             None => Ok(pattern),
             // Leaked, because programs have static names. A process reads one job file.
             Some(DeValue::String(name)) if is_name(name) => Ok(name.to_string().leak()),
-            Some(_) => {
-                let why = format!("a name has 1 to {LONGEST_NAME} letters, digits, - and _, and no - in front");
-                Err(self.bad(NAME, why, "as in name = \"oltp-read\""))
-            }
+            Some(_) => Err(self.bad(NAME, name_rule(), "as in name = \"oltp-read\"")),
         }
     }
 
@@ -281,6 +333,11 @@ impl<'a> Table<'a> {
         }
         self.bad(error.key, why, plain(&error.hint))
     }
+}
+
+/// The rule for names, in words.
+fn name_rule() -> String {
+    format!("a name has 1 to {LONGEST_NAME} letters, digits, - and _, and no - in front")
 }
 
 /// True if a workload can have this name.

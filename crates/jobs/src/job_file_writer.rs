@@ -1,14 +1,25 @@
 //! A workload as a job file: the output of `diskperf io --print-job`, and the input of `diskperf run JOB.toml`.
 
 use std::fmt::Write;
-use std::iter;
 
 use serde_json::Value;
 use units::Nanos;
 
-use crate::job_file::{NAME, OF_THE_RUN};
+use crate::groups::{GROUP, NAME, START};
+use crate::job_file::OF_THE_RUN;
 use crate::load_spec::{KEYS, Key, LoadSpec};
 use crate::load_words::Time;
+
+/// The keys of a workload that are no options of `diskperf io`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heading<'a> {
+    /// Its name.
+    pub(crate) name: Option<&'a str>,
+    /// Its group.
+    pub(crate) group: Option<&'a str>,
+    /// Its start in the group.
+    pub(crate) start: Option<Nanos>,
+}
 
 impl LoadSpec {
     /// The job file of this workload alone, with the keys that are set.
@@ -23,11 +34,11 @@ impl LoadSpec {
         ];
         let mut text = "# diskperf run JOB.toml; `diskperf help io` explains the keys.\n".to_owned();
         lines(&mut text, &head);
-        text + "\n" + &self.table(None)
+        text + "\n" + &self.table(&Heading::default())
     }
 
     /// The table of a job file, with the keys that are set. Rounds and seed are keys of the whole file.
-    pub(crate) fn table(&self, named: Option<&str>) -> String {
+    pub(crate) fn table(&self, heading: &Heading) -> String {
         let values = serde_json::to_value(self).expect("names, texts, numbers and flags");
         // These texts, numbers and flags are the same in JSON and in TOML.
         let value = |key: &Key| match &values[key.name] {
@@ -35,8 +46,14 @@ impl LoadSpec {
             value => Some(value.to_string()),
         };
         let keys = KEYS.all().filter(|key| !OF_THE_RUN.contains(&key.name));
-        let named = (NAME, named.map(quoted), "name of the test in the tables");
-        let load: Vec<_> = iter::once(named).chain(keys.map(|key| (key.name, value(key), key.about))).collect();
+        let Heading { name, group, start } = heading;
+        let start = start.filter(|start| *start > Nanos::ZERO).map(|start| quoted(Time(start)));
+        let heading = [
+            (NAME, name.map(quoted), "name of the test in the tables"),
+            (GROUP, group.map(quoted), "loads of the same group run at the same time"),
+            (START, start, "time from the start of the group"),
+        ];
+        let load: Vec<_> = heading.into_iter().chain(keys.map(|key| (key.name, value(key), key.about))).collect();
         let mut text = "[[load]]\n".to_owned();
         lines(&mut text, &load);
         text
@@ -109,8 +126,8 @@ mod tests {
         (
             proptest::sample::select(PatternName::value_variants()),
             (proptest::option::of(blocks), proptest::option::of(order), size(), size()),
-            (number(), number(), number(), number(), number(), number(), number()),
-            (time(), time(), proptest::option::of(0..i64::MAX as u64), any::<bool>(), any::<bool>()),
+            (number(), number(), number(), number(), number(), number(), number(), number()),
+            (time(), time(), time(), proptest::option::of(0..i64::MAX as u64), any::<bool>(), any::<bool>()),
             (
                 proptest::option::of(proptest::sample::select(ArrivalsName::value_variants())),
                 proptest::option::of(proptest::sample::select(SyncName::value_variants())),
@@ -118,8 +135,8 @@ mod tests {
             ),
         )
             .prop_map(
-                |(pattern, (bs, order, stride, size), numbers, (time, think, seed, direct, warm), names)| {
-                    let (iodepth, jobs, rate, reads, fsync, rounds, fdatasync) = numbers;
+                |(pattern, (bs, order, stride, size), numbers, (time, warmup, think, seed, direct, warm), names)| {
+                    let (iodepth, jobs, rate, reads, fsync, rounds, fdatasync, burst) = numbers;
                     let (arrivals, sync, engine) = names;
                     LoadSpec {
                         pattern,
@@ -128,12 +145,14 @@ mod tests {
                         jobs,
                         direct,
                         time,
+                        warmup,
                         rate,
                         arrivals,
                         reads,
                         order,
                         stride,
                         think,
+                        burst,
                         fsync,
                         fdatasync,
                         sync,

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   options ────────────────────────────────> load_spec ── resolved_load ──> Load (workload)
+//!   ranges ── load_sweep ──> several load_spec
 //!   JOB.toml ── source_span ──> job_file ──────┘   │
 //!       ^                          │               └── job_file_writer ──> JOB.toml
 //!       │                          └──> fio/export ──> JOB.fio
@@ -18,9 +19,13 @@ mod error;
 pub mod fio;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod group_tests;
+mod groups;
 mod job_file;
 mod job_file_writer;
 mod load_spec;
+mod load_sweep;
 mod load_words;
 mod queue_depth;
 mod resolved_load;
@@ -28,8 +33,10 @@ mod schema;
 mod source_span;
 
 pub use error::{JobError, LoadError};
-pub use job_file::{Job, LARGEST, NamedLoad};
+pub use groups::NamedLoad;
+pub use job_file::{Job, LARGEST};
 pub use load_spec::{LoadSpec, MOST_ROUNDS, ROUNDS, SEED, SIZE};
+pub use load_sweep::{Axis, LoadSweep, MOST_POINTS, SweptKey};
 pub use load_words::{PatternName, Time};
 pub use queue_depth::{Host, RingLimits};
 pub use schema::schema;

@@ -82,9 +82,15 @@ load_keys! {
     #[serde(default)]
     direct: bool, fio ["direct"], "bypass the page cache (O_DIRECT)";
     /// Time of a round, as in 10s [default: 2s]. read, write and commit end earlier, if they reach the end of the file.
+    /// forever is a single round until Ctrl-C, which keeps the result; with --rate, it ends after 39 hours.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     time: Option<Time>, fio ["runtime", "timeout"], "time of a round";
+    /// Run the workload for this time before each round without measuring it, as in 5s [default: none]. read, write and
+    /// commit then start again at the beginning of the file.
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    warmup: Option<Time>, fio ["ramp_time"], "time before each round that is not measured";
     /// Issue N operations per second, by all threads together, whether or not earlier ones have finished (open loop).
     /// Latency then counts from the intended start. Without --rate, a new operation starts when one has returned, and
     /// latency does not include operations delayed by a stall (coordinated omission).
@@ -109,10 +115,14 @@ load_keys! {
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     stride: Option<Size>, fio [], "distance between the starts of blocks";
-    /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it.
+    /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it. It
+    /// begins when no operation is in flight.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     think: Option<Time>, fio ["thinktime"], "pause between two operations";
+    /// Operations between two pauses of --think [default: 1]. The queue is never deeper than this.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    burst: Option<u32>, fio ["thinktime_blocks"], in 1..=u32::MAX, "operations between two pauses";
     /// Call fsync after every N writes, with no other operation in flight [default: never]. It lowers the rate, and has
     /// its own row of latencies. Those of writes do not include it, except if --rate delayed them for it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -170,7 +180,7 @@ pub const MOST_ROUNDS: u32 = 1_000_000;
 
 /// The maximum number of threads. Chosen: each needs a megabyte of data, and half a megabyte of histograms for each
 /// kind of operation; and few machines have more processors.
-const MOST_JOBS: u32 = 512;
+pub(crate) const MOST_JOBS: u32 = 512;
 
 impl Key {
     /// The reason why a number outside the range is refused.

@@ -79,9 +79,17 @@ pub(crate) fn name(value: impl ValueEnum) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub Bytes);
 
-/// A time, as in 10s.
+/// A time, as in 10s, or forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub Nanos);
+
+impl Time {
+    /// Until Ctrl-C. As a number, a hundred years, which fit into the moments of a clock.
+    pub const FOREVER: Time = Time(Nanos::from_secs(100 * 365 * 24 * 3600));
+}
+
+/// The word for [`Time::FOREVER`].
+const FOREVER: &str = "forever";
 
 /// Block sizes: one, as in 4KiB, or several with percentages, as in 4KiB:60,64KiB:40.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +130,9 @@ impl FromStr for Time {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Time, String> {
+        if text == FOREVER {
+            return Ok(Time::FOREVER);
+        }
         text.parse().map(Time).map_err(|error: units::ParseNanosError| error.to_string())
     }
 }
@@ -163,6 +174,9 @@ impl fmt::Display for Size {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Time::FOREVER {
+            return f.write_str(FOREVER);
+        }
         exact(f, self.0.0, &[(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")])
     }
 }
@@ -216,6 +230,12 @@ mod tests {
         fn no_text_panics(text in "[0-9a-zA-Z:,.]{0,24}") {
             let _ = (text.parse::<Blocks>(), text.parse::<Order>(), text.parse::<Size>(), text.parse::<Time>());
         }
+    }
+
+    #[test]
+    fn forever_is_a_time() {
+        assert_eq!("forever".parse(), Ok(Time::FOREVER));
+        assert_eq!(Time::FOREVER.to_string(), "forever");
     }
 
     #[test]

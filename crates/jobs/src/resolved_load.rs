@@ -19,8 +19,11 @@ impl LoadSpec {
         let sizes = self.sizes(pattern)?;
         self.check_warm(pattern)?;
         check_rounds(self.rounds)?;
+        self.check_endless()?;
+        self.check_warmup()?;
         let (sync, fsync, fdatasync) = self.waits(pattern)?;
         let (drawing, stride, think) = (self.drawing(pattern, sizes)?, self.stride(pattern, sizes)?, self.think()?);
+        let burst = self.burst(think)?;
         let (queue, warning) = self.queue(pattern, sizes.largest(), host)?;
         let load = Load {
             drawing,
@@ -30,12 +33,14 @@ impl LoadSpec {
             fsync,
             fdatasync,
             think,
+            burst,
             queue,
             jobs: self.jobs()?,
             rate: self.rate()?,
             size: self.size.map(|Size(size)| size),
             warm: self.warm,
-            ..Load::new(pattern, sizes, self.time())
+            warmup: self.warmup.map(|Time(time)| time).filter(|time| *time > Nanos::ZERO),
+            ..Load::new(pattern, sizes, self.run_time())
         };
         Ok((load, warning))
     }
@@ -43,6 +48,39 @@ impl LoadSpec {
     /// Refuses a workload that no machine can run.
     pub fn check(&self, limits: RingLimits) -> Result<(), JobError> {
         self.load(&limits.on_any_machine()).map(drop)
+    }
+
+    /// True if it runs until Ctrl-C.
+    pub fn is_endless(&self) -> bool {
+        self.time == Some(Time::FOREVER)
+    }
+
+    /// Only a single round can run until Ctrl-C. A job file and `choose` have rounds of their own.
+    fn check_endless(&self) -> Result<(), LoadError> {
+        let bad = |why: &str, hint: &str| Err(LoadError::new("time", Time::FOREVER, why, hint));
+        let is_random = matches!(self.pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
+        match self.rounds {
+            _ if !self.is_endless() => Ok(()),
+            _ if !is_random => bad("this pattern ends at the end of its file", "use a random pattern, or a time"),
+            Some(1) => Ok(()),
+            _ => bad("only one round of `diskperf io` can run until Ctrl-C", "give a time, as in --time 10s"),
+        }
+    }
+
+    /// A warm-up has an end, also that of a schedule.
+    fn check_warmup(&self) -> Result<(), LoadError> {
+        match self.warmup {
+            Some(warmup) if warmup.0 > LONGEST_SCHEDULE => {
+                let why = format!("a warm-up takes at most {}", Time(LONGEST_SCHEDULE));
+                Err(LoadError::new("warmup", warmup, why, "use a shorter one"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The time limit of the load. Without an end, it is that of the schedule, if there is one.
+    fn run_time(&self) -> Nanos {
+        if self.is_endless() && self.rate.is_some() { LONGEST_SCHEDULE } else { self.time() }
     }
 
     fn check_warm(&self, pattern: Pattern) -> Result<(), LoadError> {
@@ -176,9 +214,12 @@ impl LoadSpec {
     fn think(&self) -> Result<Option<Nanos>, LoadError> {
         let Some(Time(span)) = self.think else { return Ok(None) };
         let bad = |why: &str, hint: &str| Err(LoadError::new("think", Time(span), why, hint));
-        if let Some(depth) = self.iodepth.filter(|depth| *depth > 1) {
-            let why = format!("a pause between operations allows only one in flight, not --iodepth {depth}");
-            return bad(&why, "leave out --iodepth; use --jobs for several threads that pause");
+        let burst = self.burst.unwrap_or(1);
+        if let Some(depth) = self.iodepth.filter(|depth| *depth > burst) {
+            let why = format!(
+                "a pause after every {burst} operations allows at most {burst} in flight, not --iodepth {depth}"
+            );
+            return bad(&why, &format!("use --burst {depth}, or leave out --iodepth"));
         }
         if let Some(rate) = self.rate {
             return bad(&format!("--rate {rate} already sets the time of each start"), "leave out --think or --rate");
@@ -189,6 +230,19 @@ impl LoadSpec {
             return bad(&why, "use a shorter pause or a longer --time");
         }
         Ok(Some(span))
+    }
+
+    /// The number of operations between two pauses.
+    fn burst(&self, think: Option<Nanos>) -> Result<u32, LoadError> {
+        let bad = |burst, why: &str, hint: &str| Err(LoadError::new("burst", burst, why, hint));
+        match (self.burst, think) {
+            (None, _) => Ok(1),
+            (Some(0), _) => bad(0, "nothing would run between two pauses", "use 1 or more"),
+            (Some(burst), None) => {
+                bad(burst, "without --think, no pause ends a burst", "add --think, as in --think 1ms")
+            }
+            (Some(burst), Some(_)) => Ok(burst),
+        }
     }
 
     fn jobs(&self) -> Result<u32, LoadError> {
@@ -229,7 +283,7 @@ impl LoadSpec {
             Some(rate) if !KEYS.rate.range.contains(&rate) => {
                 Err(LoadError::new("rate", rate, KEYS.rate.limits(), "the unit is operations per second"))
             }
-            Some(_) if self.time() > LONGEST_SCHEDULE => {
+            Some(_) if self.time() > LONGEST_SCHEDULE && !self.is_endless() => {
                 let why = format!("with --rate, a round takes at most {}", Time(LONGEST_SCHEDULE));
                 Err(LoadError::new("time", Time(self.time()), why, "use a shorter one, and more --rounds"))
             }
@@ -330,6 +384,21 @@ mod tests {
             "randrw --reads 101",
         ] {
             assert!(decided(refused, None).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn one_round_of_a_random_pattern_can_be_endless() {
+        let load = |words: &str, rounds| LoadSpec { rounds, ..line(&format!("io {words} --time forever")) };
+        let time = |spec: LoadSpec| spec.load(&sample()).map(|(load, _)| load.time).map_err(|error| error.to_string());
+        assert_eq!(time(load("randread", Some(1))), Ok(Time::FOREVER.0));
+        assert_eq!(time(load("randread --rate 1", Some(1))), Ok(LONGEST_SCHEDULE));
+        for (refused, said) in [
+            (load("randread", None), "--time forever: only one round"),
+            (load("randread", Some(2)), "--time forever: only one round"),
+            (load("read", Some(1)), "--time forever: this pattern ends"),
+        ] {
+            assert!(time(refused).expect_err(said).starts_with(said), "{said}");
         }
     }
 

@@ -3,7 +3,8 @@
 use schemars::Schema;
 use serde_json::Value;
 
-use crate::job_file::{Head, LOADS, LONGEST_NAME, NAME, OF_THE_RUN};
+use crate::groups::{GROUP, NAME, START};
+use crate::job_file::{Head, LOADS, LONGEST_NAME, OF_THE_RUN};
 use crate::load_spec::LoadSpec;
 
 /// The schema of a job file, written as JSON.
@@ -16,12 +17,18 @@ pub fn schema() -> Schema {
     };
     let mut keys = properties(&mut load);
     OF_THE_RUN.iter().for_each(|key| drop(keys.remove(*key)));
-    let name = serde_json::json!({
-        "type": "string",
-        "pattern": format!("^[A-Za-z0-9_][A-Za-z0-9_-]{{0,{}}}$", LONGEST_NAME - 1),
-        "description": "Name of the test in the tables [default: its pattern]."
-    });
-    keys.insert(NAME.to_owned(), name);
+    let name = |about: &str| {
+        serde_json::json!({
+            "type": "string",
+            "pattern": format!("^[A-Za-z0-9_][A-Za-z0-9_-]{{0,{}}}$", LONGEST_NAME - 1),
+            "description": about
+        })
+    };
+    keys.insert(NAME.to_owned(), name("Name of the test in the tables [default: its pattern]."));
+    let about = "Group: loads with the same one run at the same time [default: one after the other].";
+    keys.insert(GROUP.to_owned(), name(about));
+    let about = "Time from the start of the group to the start of this load, as in \"2s\" [default: 0s].";
+    keys.insert(START.to_owned(), serde_json::json!({ "type": "string", "description": about }));
     let definitions = load.ensure_object().remove("$defs");
     load.ensure_object().remove("$schema");
     load.insert("properties".to_owned(), Value::Object(keys));
@@ -33,7 +40,7 @@ pub fn schema() -> Schema {
     schema.insert("title".to_owned(), "Job".into());
     schema.insert(
         "description".to_owned(),
-        "A job file of diskperf (TOML): workloads that run one after another.".into(),
+        "A job file of diskperf (TOML): workloads that run one after another, or at the same time.".into(),
     );
     if let Some(Value::Object(definitions)) = definitions {
         match schema.ensure_object().get_mut("$defs") {
@@ -61,7 +68,7 @@ mod tests {
         };
         assert_eq!(names(&schema), HEAD.map(str::to_owned).into());
         let mut of_load: BTreeSet<String> = keys().into_iter().collect();
-        of_load.insert(NAME.to_owned());
+        of_load.extend([NAME, GROUP, START].map(str::to_owned));
         assert_eq!(names(&schema["properties"][LOADS]["items"]), of_load);
     }
 
@@ -81,6 +88,9 @@ mod tests {
             "[[load]]\npattern = 'read'\nrounds = 1",
             "[[load]]\npattern = 'read'\nname = 'a b'",
             "[[load]]\npattern = 'read'\nbs = 4096",
+            "together = 1\n[[load]]\npattern = 'read'",
+            "[[load]]\npattern = 'read'\ngroup = 'a b'",
+            "[[load]]\npattern = 'read'\nstart = 2",
         ] {
             assert!(Job::read(&Source::new("x", bad), &sample()).is_err() && !validator.is_valid(&json(bad)), "{bad}");
         }

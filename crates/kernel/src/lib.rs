@@ -47,6 +47,7 @@ pub use path_fault::PathFault;
 pub use provision::image::{Image, ImageSpec};
 pub use provision::image_fault::ImageFault;
 pub use provision::memory_limit::{LimitError, MemoryLimit};
+pub use provision::mkfs::file_systems;
 pub use provision::mounted_fs::VolumeSpec;
 pub use provision::mounts::PrivateMounts;
 pub use provision::power_cut_disk::{Surviving, VolatileImage};

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use units::sweep::{Growth, Part, RANGE, Range, parts};
+
 use crate::quantity::Decimal;
 
 /// A field and the values that it takes one after another.
@@ -26,7 +28,7 @@ pub enum BadSweep {
     )]
     NoValues,
     /// A range has another form.
-    #[error("a range is FIRST..LAST*FACTOR, FIRST..LAST+STEP or FIRST..LAST, with whole factors from 2 on")]
+    #[error("a range is {}", RANGE)]
     NoRange,
     /// There are more values than a table can show.
     #[error("more than 10,000 values")]
@@ -39,11 +41,11 @@ impl FromStr for Sweep {
     fn from_str(text: &str) -> Result<Sweep, BadSweep> {
         let (key, values) = text.split_once('=').ok_or(BadSweep::NoValues)?;
         let mut all = Vec::new();
-        for piece in values.split(',') {
-            match piece.split_once("..") {
-                Some((first, rest)) => all.extend(range(first, rest)?),
-                None if piece.trim().is_empty() => return Err(BadSweep::NoValues),
-                None => all.push(piece.trim().to_owned()),
+        for part in parts(values) {
+            match part {
+                Part::Range(one) => all.extend(range(one)?),
+                Part::Value("") => return Err(BadSweep::NoValues),
+                Part::Value(value) => all.push(value.to_owned()),
             }
         }
         match all.len() {
@@ -54,30 +56,16 @@ impl FromStr for Sweep {
     }
 }
 
-/// Returns the values of `first..last*factor`, `first..last+step` or `first..last`. Each number may have a unit, which
-/// must be the same for all.
-fn range(first: &str, rest: &str) -> Result<Vec<String>, BadSweep> {
-    let (last, by) = match rest.find(['*', '+']) {
-        Some(at) => (&rest[..at], &rest[at..]),
-        None => (rest, "+1"),
+/// Returns the values of a range. Each number may have a unit, which must be the same for all.
+fn range(Range { first, last, growth }: Range) -> Result<Vec<String>, BadSweep> {
+    let (by, multiplies) = match growth {
+        Some(Growth::Times(by)) => (by, true),
+        Some(Growth::Plus(by)) => (by, false),
+        None => ("1", false),
     };
     let mut unit = "";
-    let mut number = |text: &'_ str| -> Option<Decimal> {
-        let text = text.trim();
-        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-        let own = text[end..].trim();
-        if !own.is_empty() && !unit.is_empty() && own != unit {
-            return None;
-        }
-        if !own.is_empty() {
-            // Take the unit from `first` or `rest`, which outlive this function's values.
-            unit = [first, rest].into_iter().find_map(|whole| whole.find(own).map(|at| &whole[at..at + own.len()]))?;
-        }
-        Decimal::read(&text[..end])
-    };
-    let read = (number(first), number(last), number(&by[1..]));
+    let read = (number(first, &mut unit), number(last, &mut unit), number(by, &mut unit));
     let (Some(first), Some(last), Some(by_number)) = read else { return Err(BadSweep::NoRange) };
-    let multiplies = by.starts_with('*');
     let grows = if multiplies { by_number.is_whole_from(2) && !first.is_zero() } else { !by_number.is_zero() };
     if !grows {
         return Err(BadSweep::NoRange);
@@ -92,6 +80,19 @@ fn range(first: &str, rest: &str) -> Result<Vec<String>, BadSweep> {
         value = if multiplies { now.times(by_number) } else { now.plus(by_number) };
     }
     if values.is_empty() { Err(BadSweep::NoRange) } else { Ok(values) }
+}
+
+/// Reads a number, and its unit if it has one. `None` if the unit differs from that of a number before.
+fn number<'a>(text: &'a str, unit: &mut &'a str) -> Option<Decimal> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let own = text[end..].trim();
+    if !own.is_empty() && !unit.is_empty() && own != *unit {
+        return None;
+    }
+    if !own.is_empty() {
+        *unit = own;
+    }
+    Decimal::read(&text[..end])
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ const REAL: Sizes = Sizes { pairs: PAIRS, file: BYTES_1983, files: 10_000 };
 const SMALL: u32 = 1024;
 
 /// The options with which `classic1983` measures.
-const HOW: MeasureOptions = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false };
+const HOW: MeasureOptions = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None };
 
 struct Sizes {
     pairs: usize,

@@ -28,12 +28,14 @@ pub fn unit(unit: &str) -> &str {
     }
 }
 
-/// The condition in which a rate was measured: the page cache before a read, or the end point after a write.
+/// The condition in which a rate was measured: the page cache before a read, or the end point after a write. The sum of
+/// several loads has none of them.
 pub(crate) fn condition(cell: &Cell) -> &'static str {
     let is_direct = || cell.parameters.get("direct") == Some(&ParameterValue::Flag(true));
     match (&cell.rate, cell.state.clock, cell.state.cache) {
         (None, ..) => "",
         _ if cell.is_unverified() => "unverified",
+        _ if cell.parameters.contains_key("sum_of") => "all loads",
         (_, ClockKind::Durable, _) => "durable",
         (_, ClockKind::DataDurable, _) => "fdatasync",
         (_, ClockKind::Returned, CacheState::Cold) => "cold cache",

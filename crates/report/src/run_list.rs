@@ -10,6 +10,8 @@ use crate::table::{Column, Field, Grid};
 pub struct Run<'a> {
     /// The identifier of the run.
     pub name: &'a str,
+    /// The name that the user gave it; empty if there is none.
+    pub given: &'a str,
     /// The start time, in seconds since 1970.
     pub started_unix_s: f64,
     /// The preset of the run.
@@ -27,7 +29,7 @@ pub struct Run<'a> {
 /// Returns a line per run, in the given order.
 pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>, page: Page) -> String {
     // Start time and targets identify a run.
-    let columns: [Field<Run, Column>; 6] = [
+    let mut columns: Vec<Field<Run, Column>> = vec![
         (Column::words("run"), |run| run.name.to_owned()),
         (Column::words("began (UTC)"), |run| DateTime::from_unix(run.started_unix_s).to_string()),
         (Column::words("preset").left_out(1), |run| run.preset.to_owned()),
@@ -38,5 +40,9 @@ pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>, page: Page) -> String {
         }),
         (Column::words("state"), |run| run.state.to_owned()),
     ];
+    let runs: Vec<Run> = runs.collect();
+    if runs.iter().any(|run| !run.given.is_empty()) {
+        columns.insert(1, (Column::words("name"), |run| run.given.to_owned()));
+    }
     Grid::filled(&columns, runs).lines(page).join("\n") + "\n"
 }

@@ -1,21 +1,23 @@
 //! Runs one program once in a world, in all of its folders at the same time: the preparation, then every phase with its
 //! clocks, with counters read before and after. Knows no preset and prints nothing.
 
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use stats::Times;
 use stats::judge::marks::durability;
-use stats::{HeatMap, Latencies, OperationKind, RateInterval, RoundOperation, Times};
 use units::Nanos;
-use workload::{
-    Allocation, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase, Program, Quiescence,
-    Reason, Residency, Span, Stream, Tally, TreeCounts, World,
-};
+use workload::{CacheState, Failure, Op, Phase, Program, Reason, Span, Stream, Tally, TreeCounts, World};
 
-use crate::ceiling::{self, CeilingResult, Ran};
-use crate::recorder::{Durations, Timed};
+use crate::ceiling::{self, Ran};
+use crate::group;
+use crate::live::Live;
+use crate::recorder::Timed;
+pub use crate::results::{
+    ExecutionResult, Milestone, OperationTimes, PhaseResult, ProgramFailure, ProgramResult, Recorded, RecordedTrace,
+    WorldFailure, last_phase,
+};
+use crate::results::{after_warmup, operations, seen_again, stopped};
 use crate::streams::{Split, run_stream, run_with, split};
 
 /// The clock that the figures of a phase claim.
@@ -36,237 +38,8 @@ pub struct MeasureOptions {
     pub timed: bool,
     /// True if the ceiling of each program is measured after it.
     pub ceiling: bool,
-}
-
-/// The results of one execution of a program.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ExecutionResult {
-    /// The time of the preparation.
-    pub prepared_in: Nanos,
-    /// The phases that ran to their end, in order.
-    pub phases: Vec<PhaseResult>,
-    /// The time for which the target rested before its phases, if it was loaded before each execution to keep burst
-    /// credits used up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rested: Option<Nanos>,
-    /// The failure that ended the program early. Not stored, because a failed execution is not finished.
-    #[serde(skip)]
-    pub stopped: Option<ProgramFailure>,
-    /// The output of the command whose failure ended the program.
-    #[serde(skip)]
-    pub output: Option<String>,
-    /// True if a signal suspended the program meanwhile, so that its times are wrong.
-    #[serde(skip)]
-    pub was_suspended: bool,
-    /// The time of the whole execution, including the parts that are not measured.
-    #[serde(skip)]
-    pub lasted: Nanos,
-    /// The requests of the device during the measured phase, if they were recorded. They are stored apart.
-    #[serde(skip)]
-    pub recorded: Option<Arc<Recorded>>,
-    /// The settings of the machine that must not change between executions: before and after this one.
-    #[serde(rename = "surroundings")]
-    pub settings: [MachineSettings; 2],
-}
-
-/// The recorded requests of an execution.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
-    /// The trace, or the reason why there is none.
-    pub trace: Result<RecordedTrace, String>,
-    /// Time in which the program was ready to run, but waited for a processor.
-    pub ready: Option<Nanos>,
-}
-
-/// A block trace in its stored form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedTrace {
-    /// The name of the device.
-    pub device: String,
-    /// Number of requests.
-    pub requests: u64,
-    /// Bytes that they read and wrote.
-    pub bytes: u64,
-    /// Time from the start of the program until it and its writes had ended.
-    pub elapsed: Nanos,
-    /// Discards and other commands, which no replay performs.
-    pub others: u64,
-    /// The stored form.
-    pub stored: Vec<u8>,
-}
-
-impl ExecutionResult {
-    /// The time of its phases, each until the data of its last program were durable.
-    pub fn measured(&self) -> Nanos {
-        let time = |part: &ProgramResult| part.durable.unwrap_or(part.returned);
-        self.phases.iter().filter_map(|phase| phase.parts.iter().map(time).max()).sum()
-    }
-
-    /// Changes the failure of a program that a signal stopped into an interruption: the signal may break off a call,
-    /// too.
-    pub fn broken_off(mut self) -> ExecutionResult {
-        if let Some(ProgramFailure { failure, .. }) = &mut self.stopped
-            && failure.reason == Reason::Signal
-        {
-            failure.reason = Reason::Interrupted;
-        }
-        self
-    }
-}
-
-/// The failure that ended a program early.
-#[derive(Clone, Copy, Debug)]
-pub struct ProgramFailure {
-    /// The index of the program in the world.
-    pub program: usize,
-    /// The index of the phase; `None` during the preparation.
-    pub phase: Option<usize>,
-    /// The operation that failed, and the reason.
-    pub failure: Failure,
-}
-
-/// An error of the world itself while a program ran.
-#[derive(Debug)]
-pub struct WorldFailure<F> {
-    /// The index of the phase; `None` during the preparation.
-    pub phase: Option<usize>,
-    /// The error.
-    pub fault: F,
-}
-
-/// An error before the first phase.
-impl<F> From<F> for WorldFailure<F> {
-    fn from(fault: F) -> WorldFailure<F> {
-        WorldFailure { phase: None, fault }
-    }
-}
-
-/// The results of one execution of a phase.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PhaseResult {
-    /// The cache state of its files that was proved before it began.
-    pub cache: CacheState,
-    /// The result of waiting for idle devices before it began.
-    #[serde(rename = "calm")]
-    pub quiescence: Quiescence,
-    /// The results of each of the world's programs, in their order.
-    pub parts: Vec<ProgramResult>,
-    /// Counters of the process, the kernel and the devices, over the claimed clock.
-    #[serde(rename = "witness")]
-    pub counters: Counters,
-    /// Bytes that the devices had written when the last call returned.
-    pub written_at_return: Option<u64>,
-    /// Dirty pages of the machine when the last call returned, with the number from which the kernel throttles writers.
-    pub dirtiness: Option<Dirtiness>,
-    /// Pages of the files that were still dirty when the files were claimed durable.
-    pub unwritten: Option<Residency>,
-    /// Dirty pages of the whole machine above the initial number, at that time and some time after it. Only if no disk
-    /// below is visible.
-    pub grown: Option<u64>,
-    /// The allocation of the files (holes, compression), if anything was read.
-    #[serde(rename = "laid")]
-    pub allocation: Option<Allocation>,
-    /// The bytes read that had to come from the device, if the rest had been touched before. `None` if all of them had
-    /// to, or if this was not determined.
-    #[serde(default)]
-    pub first_reads: Option<u64>,
-    /// The durations of all units of work, if they were timed.
-    pub latencies: Option<Times>,
-    /// The durations of each kind of operation, if they were timed.
-    #[serde(default)]
-    pub operations: Vec<OperationTimes>,
-    /// The operations and bytes of each whole quarter of a second, if operations were timed.
-    pub intervals: Vec<RateInterval>,
-    /// The latencies of units of work over time, if they were timed.
-    #[serde(default)]
-    pub heat_map: Option<HeatMap>,
-    /// The rate of the layer below for the same pattern, if it was to be measured.
-    #[serde(default)]
-    pub ceiling: Option<CeilingResult>,
-}
-
-/// The durations of the operations of one kind.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OperationTimes {
-    /// The kind.
-    pub kind: OperationKind,
-    /// True if each operation is a unit of work.
-    pub is_unit: bool,
-    /// The durations. `None` if they are those of all units of work.
-    pub times: Option<Times>,
-}
-
-/// The results of one program in a phase.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ProgramResult {
-    /// The time until the last call returned.
-    pub returned: Nanos,
-    /// The time until the data were durable, if a call makes them durable.
-    pub data_durable: Option<Nanos>,
-    /// The time until data and metadata were durable, if anything was changed.
-    pub durable: Option<Nanos>,
-    /// CPU time of the program over the claimed clock.
-    pub cpu: CpuTime,
-    /// Time over the claimed clock in which the program was ready to run, but waited for a processor.
-    pub ready: Option<Nanos>,
-    /// Time until the last call returned in which the program was blocked: it neither ran nor was ready to run.
-    pub blocked_in_calls: Option<Nanos>,
-    /// The operations of the program.
-    pub tally: Tally,
-    /// The files that it left.
-    #[serde(rename = "census")]
-    pub tree_counts: TreeCounts,
-}
-
-impl PhaseResult {
-    /// The time until the last call of the last program returned.
-    pub fn returned(&self) -> Nanos {
-        self.parts.iter().map(|part| part.returned).max().unwrap_or_default()
-    }
-
-    /// The time until everything of the last program was durable, if anything was changed.
-    pub fn durable(&self) -> Option<Nanos> {
-        self.parts.iter().filter_map(|part| part.durable).max()
-    }
-
-    /// The operations of all programs together.
-    pub fn tally(&self) -> Tally {
-        let mut all = Tally::default();
-        self.parts.iter().for_each(|part| all.add(&part.tally));
-        all
-    }
-
-    /// The durations of the operations of one kind, if they were timed.
-    pub fn times(&self, kind: OperationKind) -> Option<&Times> {
-        let of_kind = self.operations.iter().find(|one| one.kind == kind)?;
-        of_kind.times.as_ref().or(self.latencies.as_ref())
-    }
-
-    /// The durations of each kind of operation, as the results have them.
-    pub fn round_operations(&self) -> Vec<RoundOperation> {
-        let one = |OperationTimes { kind, is_unit, times }: &OperationTimes| {
-            let mut latencies = Latencies::default();
-            latencies.add_times(times.as_ref().or(self.latencies.as_ref())?);
-            Some(RoundOperation::new(*kind, *is_unit, &latencies))
-        };
-        self.operations.iter().filter_map(one).collect()
-    }
-
-    /// The files that all programs left.
-    pub fn tree_counts(&self) -> TreeCounts {
-        let mut all = TreeCounts::default();
-        self.parts.iter().for_each(|part| all.add(part.tree_counts));
-        all
-    }
-}
-
-/// The progress of a program.
-#[derive(Clone, Copy, Debug)]
-pub enum Milestone<'a> {
-    /// The preparation is done.
-    Prepared,
-    /// A phase ran to its end: the phase and its results.
-    PhaseDone(&'a Phase, &'a PhaseResult),
+    /// The figures that another thread reads meanwhile, and that can end a phase.
+    pub live: Option<&'static Live>,
 }
 
 /// Runs the program in every folder of the world at the same time. The folders are empty before and after.
@@ -290,13 +63,19 @@ pub fn perform_telling<W: World>(
     world.was_suspended();
     result.settings[0] = world.settings();
     world.clear()?;
-    let (spans, tallies) = run_stream(world, &program.prepare)?;
+    let (spans, tallies) = match program.is_group() {
+        true => group::prepare(world, program)?,
+        false => run_stream(world, &program.prepare)?,
+    };
     result.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
     result.stopped = stopped(&tallies, None);
     if result.stopped.is_none() {
         tell(Milestone::Prepared);
     }
-    perform_phases(world, program, options, &mut result, tell)?;
+    match program.is_group() {
+        true => group::perform(world, program, &mut result, tell)?,
+        false => perform_phases(world, program, options, &mut result, tell)?,
+    }
     let cleared = world.clear();
     // If the clearing fails after another failure, it is often a consequence. The next program reports it.
     if result.stopped.is_none() {
@@ -304,11 +83,6 @@ pub fn perform_telling<W: World>(
     }
     result.settings[1] = world.settings();
     Ok(result)
-}
-
-/// The last phase of a program. Later failures are reported as failures of it.
-pub fn last_phase(program: &Program) -> Option<usize> {
-    program.phases.len().checked_sub(1)
 }
 
 /// Runs the program in folders that contain the files for its phases, and leaves its own files there.
@@ -331,6 +105,11 @@ fn perform_phases<W: World>(
 ) -> Result<(), WorldFailure<W::Fault>> {
     let mut cuts: Vec<u32> = program.prepare.cuts().into_iter().collect();
     for (index, phase) in program.phases.iter().enumerate() {
+        // Told to end before anything was measured.
+        if options.live.is_some_and(Live::has_enough) {
+            let failure = Failure { op: Op::Syncfs, reason: Reason::Interrupted };
+            result.stopped.get_or_insert(ProgramFailure { program: 0, phase: Some(index), failure });
+        }
         if result.stopped.is_some() {
             break;
         }
@@ -403,14 +182,6 @@ pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: boo
 /// The number of empty streams. Odd, so that the median is one of them.
 const EMPTY_STREAMS: usize = 21;
 
-/// The first program that failed, with its failure.
-fn stopped(tallies: &[Tally], phase: Option<usize>) -> Option<ProgramFailure> {
-    tallies.iter().enumerate().find_map(|(program, tally)| {
-        let failure = tally.failure?;
-        Some(ProgramFailure { program, phase, failure })
-    })
-}
-
 fn failed(tallies: &[Tally]) -> bool {
     tallies.iter().any(|tally| tally.failure.is_some())
 }
@@ -421,14 +192,24 @@ fn failed(tallies: &[Tally]) -> bool {
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &Phase,
-    MeasureOptions { claim, timed, .. }: MeasureOptions,
+    MeasureOptions { claim, timed, live, .. }: MeasureOptions,
 ) -> Result<Result<PhaseResult, Vec<Tally>>, W::Fault> {
     let cache = world.set_cache_state(phase.cache)?;
     let quiescence = world.quiesce()?;
+    let cache = match phase.warmup {
+        None => cache,
+        Some(time) => {
+            if let Err(tallies) = warm_up(world, phase, time)? {
+                return Ok(Err(tallies));
+            }
+            after_warmup(cache)
+        }
+    };
     world.watch()?;
     let written_before = world.device_bytes();
     let (spans, tallies, times, intervals, heat_map) = if timed || phase.within.is_some() {
-        let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
+        let recorder = || Timed::new(phase.unit).within(phase.within).telling(live);
+        let (spans, recorders) = run_with(world, &phase.steps, recorder)?;
         let Split { tallies, times, intervals, heat_map } = split(recorders, &spans);
         (spans, tallies, Some(times), intervals, Some(heat_map))
     } else {
@@ -508,26 +289,23 @@ fn perform_phase<W: World>(
         intervals,
         heat_map,
         ceiling: None,
+        ran_with_others: false,
     }))
 }
 
-/// The durations of each kind in their stored form.
-fn operations(times: &Durations) -> Vec<OperationTimes> {
-    let units = times.kinds().filter(|(_, is_unit, _)| *is_unit).count();
-    let all = times.kinds().map(|(kind, is_unit, latencies)| OperationTimes {
-        kind,
-        is_unit,
-        times: (!is_unit || units > 1).then(|| Times::from(latencies)),
-    });
-    all.collect()
-}
-
-/// The bytes that had to be fetched, if fewer were fetched than read: some blocks may have been touched before.
-fn seen_again(phase: &Phase, parts: &[ProgramResult], counters: &Counters) -> Option<u64> {
-    let read: u64 = parts.iter().map(|part| part.tally.bytes_read).sum();
-    let is_less = counters.accounts.is_some_and(|accounts| accounts.fetched < read);
-    let done = |part: &ProgramResult| part.tally.count(OpKind::ReadAt) + part.tally.count(OpKind::WriteAt);
-    if is_less { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
+/// Runs the steps of a phase for this time, and makes its data durable. Their results do not count. If a program fails,
+/// returns the tallies.
+fn warm_up<W: World>(world: &mut W, phase: &Phase, time: Nanos) -> Result<Result<(), Vec<Tally>>, W::Fault> {
+    let recorder = || Timed::new(phase.unit).within(Some(time));
+    let (spans, recorders) = run_with(world, &phase.steps.warming(time), recorder)?;
+    let Split { mut tallies, .. } = split(recorders, &spans);
+    // What it wrote must not be part of the measured syncs.
+    for syncs in [&phase.data, &phase.durable].into_iter().filter(|syncs| !syncs.is_empty()) {
+        if !failed(&tallies) {
+            tallies = run_stream(world, syncs)?.1;
+        }
+    }
+    Ok(if failed(&tallies) { Err(tallies) } else { Ok(()) })
 }
 
 /// Bytes per page. The kernel counts refaults and dirty memory in pages.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   execution ── per program ──> recorder (counts and times operations) ──> PhaseResult
+//!                     └── per interval ──> live (read by another thread)
 //!   overhead: the cost of measuring, by the same path
 //! ```
 //!
@@ -10,7 +11,11 @@
 pub mod ceiling;
 pub mod execution;
 mod gaps;
+mod group;
+pub mod live;
+mod load_recorder;
 mod memory_copy;
 pub mod overhead;
 pub mod recorder;
+mod results;
 mod streams;

@@ -135,7 +135,7 @@ mod tests {
         let overlap = Overlap { depth: 2, largest: 8192, writes: false, polled: false };
         phase.steps = phase.steps.issued(Issue::Async(overlap));
         assert_eq!(own_ns(&phase, true), None);
-        phase.steps = phase.steps.issued(Issue::Sync).thinking(Nanos::from_millis(1), 1);
+        phase.steps = phase.steps.issued(Issue::Sync).thinking(Nanos::from_millis(1), 1, 1);
         assert_eq!(own_ns(&phase, true), None);
     }
 

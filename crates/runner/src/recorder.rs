@@ -4,6 +4,8 @@ use stats::{INTERVAL, Latencies, MOST_INTERVALS, OperationKind, RateInterval, co
 use units::{Moment, Nanos};
 use workload::{Op, OpKind, Reason, Recorder, Tally, Unit};
 
+use crate::live::{Live, LiveStream};
+
 /// Histograms by kind of operation. Those of kinds that do not occur take no memory.
 type ByKind = [Latencies; OperationKind::COUNT];
 
@@ -36,6 +38,9 @@ pub struct Timed<C> {
     /// The earlier of both: nothing needs to be checked before.
     next_check: Moment<C>,
     has_enough: bool,
+    /// The figures for another thread, and this stream in them once it has begun.
+    live: Option<&'static Live>,
+    stream: Option<LiveStream>,
 }
 
 /// The operations of a program, and the durations of its units of work.
@@ -114,12 +119,19 @@ impl<C> Timed<C> {
             ends: Moment::from_zero(NEVER),
             next_check: Moment::from_zero(NEVER),
             has_enough: false,
+            live: None,
+            stream: None,
         }
     }
 
     /// Ends the program after the first unit that ends after this time, if a time is given.
     pub fn within(self, time: Option<Nanos>) -> Timed<C> {
         Timed { within: time, ..self }
+    }
+
+    /// Adds each finished interval to these figures, if they are given, and ends the program when they say so.
+    pub fn telling(self, live: Option<&'static Live>) -> Timed<C> {
+        Timed { live, ..self }
     }
 
     /// All records of one stream, or of several at the same time, that ended at this moment.
@@ -146,7 +158,7 @@ impl<C> Timed<C> {
     fn end_interval(&mut self, now: Moment<C>) {
         let moved = |tally: &Tally| tally.bytes_read + tally.bytes_written;
         while now >= self.interval_end {
-            if self.intervals.len() == MOST_INTERVALS {
+            if self.intervals.len() == MOST_INTERVALS && self.stream.is_none() {
                 self.interval_end = Moment::from_zero(NEVER);
                 break;
             }
@@ -160,11 +172,20 @@ impl<C> Timed<C> {
                     &self.units
                 }
             };
-            self.intervals.push(RateInterval::from_latencies(units, moved(&self.tally) - self.bytes));
-            self.heat.push(coarse(units));
+            let bytes = moved(&self.tally) - self.bytes;
+            if let Some(stream) = &self.stream {
+                stream.add(units, bytes);
+            }
+            if self.intervals.len() < MOST_INTERVALS {
+                self.intervals.push(RateInterval::from_latencies(units, bytes));
+                self.heat.push(coarse(units));
+            }
             self.finish_current();
             self.bytes = moved(&self.tally);
             self.interval_end = self.interval_end + INTERVAL;
+        }
+        if self.stream.as_ref().is_some_and(LiveStream::has_enough) {
+            self.ends = self.ends.min(now);
         }
         self.next_check = self.interval_end.min(self.ends);
     }
@@ -206,6 +227,7 @@ impl<C> Recorder<C> for Timed<C> {
     const TIMED: bool = true;
 
     fn begin(&mut self, began: Moment<C>) {
+        self.stream = self.live.map(Live::begin);
         self.interval_end = began + INTERVAL;
         self.ends = self.within.map_or(self.ends, |time| began + time);
         self.next_check = self.interval_end.min(self.ends);
@@ -237,6 +259,8 @@ mod tests {
     use workload::Handle;
 
     use super::*;
+
+    const QUARTER: std::time::Duration = std::time::Duration::from_millis(250);
 
     const READ: Op = Op::Read { handle: Handle::new(0), length: 512 };
 
@@ -274,6 +298,30 @@ mod tests {
         assert!(!recorder.has_enough());
         record_reads(&mut recorder, &[(399, 400)]);
         assert!(recorder.has_enough());
+    }
+
+    #[test]
+    fn a_recorder_tells_its_intervals_and_ends_when_it_is_told() {
+        let live: &'static Live = Box::leak(Box::default());
+        let before = live.snapshot();
+        let unit = Unit::from_kind(OpKind::Read);
+        let mut recorder: Timed<Virtual> = Timed::new(unit).within(Some(NEVER)).telling(Some(live));
+        recorder.begin(Moment::from_zero(Nanos::ZERO));
+        let at = |millis| Moment::from_zero(Nanos::from_millis(millis));
+        for millis in [100, 200] {
+            recorder.record(&READ, at(millis - 1), at(millis), Ok(512));
+        }
+        assert_eq!(live.snapshot().since(&before, QUARTER), None);
+        recorder.record(&READ, at(249), at(250), Ok(512));
+        let told = live.snapshot().since(&before, QUARTER).expect("an interval");
+        assert_eq!((told.per_second, told.bytes_per_second), (8.0, 4096.0));
+        live.enough().store(true, std::sync::atomic::Ordering::Relaxed);
+        recorder.record(&READ, at(400), at(499), Ok(512));
+        assert!(!recorder.has_enough());
+        recorder.record(&READ, at(499), at(500), Ok(512));
+        assert!(recorder.has_enough());
+        assert_eq!(recorder.finish(at(500)).times.units().count(), 5);
+        assert!(!live.snapshot().runs());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use stats::{HeatMap, INTERVAL, RateInterval};
 use units::Moment;
 use workload::{CachePadded, Recorder, Span, Stream, Tally, World};
 
-use crate::recorder::{Durations, Timed};
+use crate::recorder::{Durations, Records, Timed};
 
 /// The records of programs that ran at the same time.
 pub(crate) struct Split {
@@ -18,12 +18,17 @@ pub(crate) struct Split {
     pub(crate) heat_map: HeatMap,
 }
 
-/// Adds up the records of programs that ran at the same time.
+/// Finishes and adds up the records of programs that ran the same stream.
 pub(crate) fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> Split {
+    let ended = spans.iter().map(|span| span.ended).max().unwrap_or(Moment::ZERO);
+    merged(recorders.into_iter().map(|recorder| recorder.finish(ended)))
+}
+
+/// Adds up the records of programs that ran at the same time.
+pub(crate) fn merged(all: impl Iterator<Item = Records>) -> Split {
     let mut times = Durations::default();
     let (mut tallies, mut intervals, mut heat) = (Vec::new(), Vec::new(), Vec::new());
-    let ended = spans.iter().map(|span| span.ended).max().unwrap_or(Moment::ZERO);
-    for records in recorders.into_iter().map(|recorder| recorder.finish(ended)) {
+    for records in all {
         times.add(&records.times);
         tallies.push(records.tally);
         intervals.push(records.intervals);
@@ -47,9 +52,17 @@ where
     R: Recorder<W::Clock> + Send,
 {
     let programs = 0..world.programs() as u32;
-    let mut streams: Vec<CachePadded<Stream>> =
-        programs.map(|program| CachePadded(stream.of_program(program))).collect();
-    let mut recorders: Vec<CachePadded<R>> = streams.iter().map(|_| CachePadded(recorder())).collect();
+    run_each(world, programs.map(|program| stream.of_program(program)).collect(), |_| recorder())
+}
+
+/// Runs these streams at the same time, one in each program of the world.
+pub(crate) fn run_each<W, R>(world: &mut W, streams: Vec<Stream>, recorder: impl Fn(usize) -> R) -> Ran<W, R>
+where
+    W: World,
+    R: Recorder<W::Clock> + Send,
+{
+    let mut streams: Vec<CachePadded<Stream>> = streams.into_iter().map(CachePadded).collect();
+    let mut recorders: Vec<CachePadded<R>> = (0..streams.len()).map(|index| CachePadded(recorder(index))).collect();
     let spans = world.run(&mut streams, &mut recorders)?;
     Ok((spans, recorders.into_iter().map(|recorder| recorder.0).collect()))
 }

@@ -1,22 +1,19 @@
 //! Processes: the state of each in the kernel. Between two states a process spends time on the processor, or sleeps.
 
 use units::{Moment, Nanos, Virtual};
-use workload::{HANDLES, Reason};
+use workload::HANDLES;
 
 use crate::cache::BufferId;
-use crate::cpu::Cause;
 use crate::drive::{Activity, Times};
 use crate::fs::{Plan, Step};
 
 /// A process's next demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Demand {
-    /// Processor time, as needed on a VAX-11/780.
-    Spend(Cause, Nanos),
+    /// Processor time to start the transfer of a buffer, and then to hand over its request.
+    Start(BufferId),
     /// Sleep until something has happened.
     Sleep(Channel),
-    /// Return from the call.
-    Return(Result<u32, Reason>),
 }
 
 /// The condition that a process sleeps on. Processes that sleep on the same one wake up in the order of arrival.

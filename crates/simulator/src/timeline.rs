@@ -1,5 +1,6 @@
 //! Timeline: the activities of all parts, for display. Recorded only on request.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -41,7 +42,8 @@ pub struct Mark {
 /// Recorded activities, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    kept: Option<Kept>,
+    /// Boxed, because the test whether there is one is then cheapest.
+    kept: Option<Box<Kept>>,
 }
 
 #[derive(Debug, Default)]

@@ -76,6 +76,12 @@ impl Watched {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("the signal is sent");
     }
 
+    /// Sends SIGINT and then SIGCONT, as `timeout -s INT` does.
+    pub fn time_out(&self) {
+        self.interrupt();
+        kill_process(Pid::from_child(&self.child), Signal::CONT).expect("the signal is sent");
+    }
+
     /// Waits for the end of the program, and returns its whole output, control sequences included.
     pub fn end(mut self) -> ProgramOutput {
         let status = self.child.wait().expect("its end").code();

@@ -20,6 +20,7 @@ mod number_with_unit;
 mod prng;
 mod rate;
 pub mod shell;
+pub mod sweep;
 mod time;
 mod whole;
 

@@ -42,11 +42,13 @@ impl Nanos {
     }
 
     /// Returns the sum, or the longest span if it is longer.
+    #[inline]
     pub fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
 
     /// Returns the difference, or zero if `other` is longer.
+    #[inline]
     pub fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
@@ -54,12 +56,14 @@ impl Nanos {
 
 impl Add for Nanos {
     type Output = Nanos;
+    #[inline]
     fn add(self, other: Nanos) -> Nanos {
         Nanos(self.0 + other.0)
     }
 }
 
 impl AddAssign for Nanos {
+    #[inline]
     fn add_assign(&mut self, other: Nanos) {
         self.0 += other.0;
     }
@@ -67,6 +71,7 @@ impl AddAssign for Nanos {
 
 impl Sub for Nanos {
     type Output = Nanos;
+    #[inline]
     fn sub(self, other: Nanos) -> Nanos {
         Nanos(self.0 - other.0)
     }
@@ -170,17 +175,20 @@ impl<C> Moment<C> {
     pub const ZERO: Moment<C> = Moment::from_zero(Nanos(0));
 
     /// Creates the moment `since_zero` after the clock's zero.
+    #[inline]
     pub const fn from_zero(since_zero: Nanos) -> Moment<C> {
         Moment { nanos: since_zero.0, clock: PhantomData }
     }
 
     /// Returns the time span between the clock's zero and this moment.
+    #[inline]
     pub fn since_zero(self) -> Nanos {
         Nanos(self.nanos)
     }
 
     /// Returns the time span since `earlier`. Panics if `earlier` is later than this moment: all clocks here are
     /// monotonic, so that would be a bug of diskperf.
+    #[inline]
     pub fn since(self, earlier: Moment<C>) -> Nanos {
         Nanos(self.nanos.checked_sub(earlier.nanos).expect("a monotonic clock ran backwards"))
     }
@@ -188,6 +196,7 @@ impl<C> Moment<C> {
 
 impl<C> Add<Nanos> for Moment<C> {
     type Output = Moment<C>;
+    #[inline]
     fn add(self, span: Nanos) -> Moment<C> {
         Moment::from_zero(Nanos(self.nanos + span.0))
     }
@@ -195,23 +204,27 @@ impl<C> Add<Nanos> for Moment<C> {
 
 // Not derived: `derive` would also require these traits of the clock, which is only a type parameter.
 impl<C> Clone for Moment<C> {
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
 }
 impl<C> Copy for Moment<C> {}
 impl<C> PartialEq for Moment<C> {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.nanos == other.nanos
     }
 }
 impl<C> Eq for Moment<C> {}
 impl<C> PartialOrd for Moment<C> {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 impl<C> Ord for Moment<C> {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.nanos.cmp(&other.nanos)
     }

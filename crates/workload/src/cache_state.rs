@@ -48,6 +48,8 @@ pub enum Unproven {
     NotOurs,
     /// A file could not be opened, or inspecting it is not permitted.
     Denied,
+    /// The phase ran for some time before it was measured.
+    WarmedUp,
     /// Some pages were not evicted, or did not stay cached.
     Partly(Residency),
 }
@@ -105,6 +107,7 @@ impl fmt::Display for Unproven {
             Unproven::Blind => f.write_str("the page cache is not visible here"),
             Unproven::NotOurs => f.write_str("a given file stays cached unless --cold is given"),
             Unproven::Denied => f.write_str("no permission to inspect a file"),
+            Unproven::WarmedUp => f.write_str("the workload ran before it was measured"),
             Unproven::Partly(residency) => write!(f, "{residency} were in the page cache"),
         }
     }

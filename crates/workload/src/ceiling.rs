@@ -197,7 +197,15 @@ fn memory(done: Done) -> Result<Ceiling, &'static str> {
 /// The phase without steps, syncs and time.
 fn bare(phase: &Phase) -> Phase {
     let empty = Stream::empty;
-    Phase { cache: Cache::AsIs, steps: empty(), data: empty(), durable: empty(), within: None, ..phase.clone() }
+    Phase {
+        cache: Cache::AsIs,
+        steps: empty(),
+        data: empty(),
+        durable: empty(),
+        within: None,
+        warmup: None,
+        ..phase.clone()
+    }
 }
 
 #[cfg(test)]

@@ -23,12 +23,29 @@ pub struct Program {
     /// Creates the files that the phases need. Ends with a sync, so that none of its writes falls into a measured
     /// phase.
     pub prepare: Stream,
-    /// The measured phases, in order.
+    /// The measured phases, in order. In a group, they run at the same time.
     pub phases: Vec<Phase>,
+    /// The loads of a group, one for each phase. Empty if the phases run one after the other.
+    pub group: Vec<Member>,
     /// The maximum number of bytes in the program's files at any time.
     pub space: u64,
     /// The largest single read or write: worlds hold buffers of that size.
     pub largest_call: u32,
+}
+
+/// A load of a group. It runs the phase with its number.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Every setting that distinguishes its cells from those of another load.
+    pub parameters: Vec<Parameter>,
+    /// Creates the file that its phase needs.
+    pub prepare: Stream,
+    /// The number of programs on a target that run it.
+    pub jobs: u32,
+    /// The time from the start of the group to its own start.
+    pub start: Nanos,
+    /// The maximum number of bytes in the files of one of its programs.
+    pub space: u64,
 }
 
 impl Program {
@@ -74,6 +91,8 @@ pub struct Phase {
     /// The time after which the phase starts no further unit of work, if it is limited. The amount of work is then not
     /// determined by the program.
     pub within: Option<Nanos>,
+    /// The time for which its steps run beforehand without being measured, if they do.
+    pub warmup: Option<Nanos>,
     /// The operation whose latency is timed.
     pub unit: Unit,
 }

@@ -22,6 +22,8 @@ pub struct Stream {
     issue: Issue,
     pacing: Option<Box<Pacing>>,
     programs: Programs,
+    /// The time to wait before the first op.
+    delay: Option<Nanos>,
     /// True from the first step of a body without pacing on: the next accesses may start at once.
     is_ready: bool,
 }
@@ -36,6 +38,9 @@ enum Programs {
     /// Each of this number of programs draws other accesses, and starts its part of the schedule.
     Sharing(u32),
 }
+
+/// The salt of random places during a warm-up. Neither rounds nor other programs change only these bits of a seed.
+const WARM_UP: u64 = 1 << 31;
 
 impl Stream {
     /// A stream without steps.
@@ -52,7 +57,8 @@ impl Stream {
     pub fn open(opening: Vec<Op>, body: Body) -> Stream {
         let closing = Vec::new().into_iter();
         let (issue, programs) = (Issue::Sync, Programs::Same);
-        Stream { opening: opening.into_iter(), body, closing, issue, pacing: None, programs, is_ready: false }
+        let opening = opening.into_iter();
+        Stream { opening, body, closing, issue, pacing: None, programs, delay: None, is_ready: false }
     }
 
     /// Sets the way in which the ops are issued.
@@ -66,9 +72,9 @@ impl Stream {
         self
     }
 
-    /// Pauses for `span` between groups of `ops` ops of the body.
-    pub fn thinking(mut self, span: Nanos, ops: u32) -> Stream {
-        self.pacing.get_or_insert_default().think = Some(Think::new(span, ops));
+    /// Pauses for `span` between bursts of the body: `burst` units of `ops` ops each.
+    pub fn thinking(mut self, span: Nanos, ops: u32, burst: u32) -> Stream {
+        self.pacing.get_or_insert_default().think = Some(Think::new(span, ops, burst));
         self
     }
 
@@ -129,9 +135,33 @@ impl Stream {
         stream
     }
 
+    /// The stream as it runs before a measurement, for this time: random places are others than in the measurement.
+    pub fn warming(&self, time: Nanos) -> Stream {
+        let mut stream = self.clone();
+        if let Body::Accesses(accesses) = &mut stream.body {
+            accesses.reseed(WARM_UP, true);
+        }
+        stream.ends_at(time);
+        stream
+    }
+
     /// Ends the body at this time, if the stream has a schedule.
     pub(crate) fn ends_at(&mut self, end: Nanos) {
         self.pacing.iter_mut().for_each(|pacing| pacing.ends = Some(end));
+    }
+
+    /// Begins this time after the start of the stream. Only a stream with opening ops can wait.
+    pub(crate) fn starting_at(mut self, delay: Nanos) -> Stream {
+        assert!(!self.opening.as_slice().is_empty(), "a stream that opens a file");
+        self.delay = (delay > Nanos::ZERO).then_some(delay);
+        self.pacing.iter_mut().for_each(|pacing| pacing.delay = delay);
+        self
+    }
+
+    /// The steps before the body.
+    #[cold]
+    fn open_next(&mut self) -> Option<Step> {
+        self.delay.take().map(Step::At).or_else(|| self.opening.next().map(Step::Op))
     }
 
     /// Adds closing ops.
@@ -209,8 +239,8 @@ impl Iterator for Stream {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
-        if let Some(op) = self.opening.next() {
-            return Some(Step::Op(op));
+        if !self.opening.as_slice().is_empty() {
+            return self.open_next();
         }
         self.is_ready = self.pacing.is_none();
         let step = match &mut self.pacing {
@@ -231,7 +261,7 @@ impl Steps for Stream {
     }
 
     fn pauses(&self) -> bool {
-        self.pacing.as_ref().is_some_and(|pacing| pacing.think.is_some())
+        self.delay.is_some() || self.pacing.as_ref().is_some_and(|pacing| pacing.think.is_some())
     }
 
     #[inline]
@@ -336,12 +366,15 @@ mod tests {
         let write = Op::Write { handle, length: 512 };
         let (think, write, sync) = (Step::Think(span), Step::Op(write), Step::Op(Op::Fsync { handle }));
         let calls = |left| Body::Calls { call: Op::Write { handle, length: 512 }, left };
-        let thinking = Stream::open(Vec::new(), calls(4)).thinking(span, 2);
+        let thinking = Stream::open(Vec::new(), calls(4)).thinking(span, 2, 1);
         assert!(thinking.pauses() && !thinking.is_paced());
         assert_eq!((thinking.paused(2), thinking.paused(0), thinking.scheduled(2)), (span, Nanos::ZERO, None));
         assert_eq!(thinking.collect::<Vec<Step>>(), [write, write, think, write, write]);
-        let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1).synced(Op::Fsync { handle }, 2);
+        let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1, 1).synced(Op::Fsync { handle }, 2);
         assert_eq!(both.collect::<Vec<Step>>(), [write, think, write, sync, think, write]);
+        let bursts = Stream::open(Vec::new(), calls(5)).thinking(span, 1, 2);
+        assert_eq!([0, 2, 3, 5].map(|units| bursts.paused(units).0 / span.0), [0, 0, 1, 2]);
+        assert_eq!(bursts.collect::<Vec<Step>>(), [write, write, think, write, write, think, write]);
         let reads = Body::Calls { call: Op::Read { handle, length: 512 }, left: 3 };
         assert_eq!(Stream::open(Vec::new(), reads).synced(Op::Fsync { handle }, 1).count(), 3);
     }

@@ -49,18 +49,19 @@ pub(super) fn instructions(line: &Value) -> Option<Figure> {
 }
 
 /// A line of the benchmark `simulations`: the instructions of `paper`, of a machine, which stands for a thousand, or of
-/// a call.
+/// a call. A call of `largefb` has no limit.
 pub(super) fn simulations(line: &Value) -> Option<Figure> {
     const BILLION: u64 = 1_000_000_000;
     let (simulated, counted) = (line["simulated"].as_str()?, line["instructions"].as_u64()?);
     let (what, most, measured) = match simulated {
         "paper" => ("`diskperf paper`".to_owned(), 17 * BILLION, counted),
+        "a call of largefb" => (format!("{simulated}, simulated"), u64::MAX, counted),
         call if call.starts_with("a ") => (format!("{call}, simulated"), 7_500, counted),
         machine => (format!("1,000 machines of 16 results: 1,000 times {machine}"), 230 * BILLION, 1000 * counted),
     };
     Some(Figure {
         what: format!("user instructions of {what}"),
-        asked: format!("at most {most}"),
+        asked: if most == u64::MAX { "a count".to_owned() } else { format!("at most {most}") },
         measured: measured.to_string(),
         reached: measured <= most,
     })
@@ -322,6 +323,7 @@ mod tests {
         assert!(reached("paper", 17_000_000_000) && !reached("paper", 17_000_000_001));
         assert!(reached("vax780-sc780", 230_000_000) && !reached("vax780-sc780", 230_000_001));
         assert!(reached("a sequential read of 8 KiB", 7_500) && !reached("a sequential read of 8 KiB", 7_501));
+        assert!(reached("a call of largefb", 7_501));
         assert_eq!(simulations(&json!({"program": "--version", "instructions": 1})), None);
     }
 

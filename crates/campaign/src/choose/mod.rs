@@ -107,9 +107,8 @@ impl Goal {
     /// that it matches can never meet the requirement.
     pub fn check(&self, plan: &Plan) -> Result<(), CampaignError> {
         let programs = || plan.alternatives.iter().map(|alternative| &alternative.row.program);
-        let phases: Vec<((&str, &str), RateBase)> = programs()
-            .flat_map(|program| program.phases.iter().map(|phase| ((program.name, phase.name), phase.base)))
-            .collect();
+        let phases: Vec<((&str, &str), RateBase)> =
+            programs().flat_map(|program| program.keys().zip(program.phases.iter().map(|phase| phase.base))).collect();
         let keys: Vec<(&str, &str)> = phases.iter().map(|(key, _)| *key).collect();
         let weights = self.purpose.iter().filter(|purpose| purpose.is_own).flat_map(|purpose| &purpose.weights);
         let all: Vec<&Phase> = programs().flat_map(|program| &program.phases).collect();
@@ -120,7 +119,8 @@ impl Goal {
         let unknown = weights.map(|(word, _)| word).find(|word| matching(word, &keys).is_empty());
         let mut needs = self.needs.iter().map(|need| &need.program);
         if let Some(name) = unknown.or_else(|| needs.find(is_unknown_need)) {
-            let mut known: Vec<&'static str> = programs().map(|program| program.name).collect();
+            let mut known: Vec<&'static str> =
+                programs().flat_map(|program| program.keys().map(|(name, _)| name)).collect();
             known.sort_unstable();
             known.dedup();
             // The preset may have the test, but this run leaves it out.

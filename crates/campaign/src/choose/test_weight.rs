@@ -13,7 +13,7 @@ impl Goal {
     /// The weight of a program: that of its phases in the use, and more for each requirement. 0 for all programs if the
     /// user said neither.
     pub fn weight(&self, program: &Program) -> f64 {
-        let keys: Vec<(&str, &str)> = program.phases.iter().map(|phase| (program.name, phase.name)).collect();
+        let keys: Vec<(&str, &str)> = program.keys().collect();
         let is_meant = |word: &str| !matching(word, &keys).is_empty();
         let weights = self.purpose.iter().flat_map(|purpose| &purpose.weights);
         let used: f64 = weights.filter(|(word, _)| is_meant(word)).map(|(_, weight)| weight).sum();

@@ -112,7 +112,7 @@ mod tests {
             let program = tlpi::copy(*seconds, 1, Sync::None);
             Alternative { targets: vec![0], row: Row::new(program, MIB_PER_SECOND).doing(work) }
         };
-        let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false };
+        let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None };
         let alternatives = seconds.iter().map(row).collect();
         Plan { budget, ..Plan::fixed(("test", options), Schedule::fixed(rounds), 1, alternatives) }
     }

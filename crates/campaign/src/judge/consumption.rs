@@ -22,7 +22,9 @@ pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulat
     let computed = parts().map(|part| part.cpu.total).sum::<Nanos>();
     let waits = !is_command || has_own_io(runs);
     let is_several = is_command && (computed > elapsed || runs.iter().any(|run| run.counters.several));
-    let workers = seen(|counters| counters.workers);
+    let ran_with_others = runs.iter().any(|run| run.ran_with_others);
+    // Kernel threads work for all loads of a group.
+    let workers = seen(|counters| counters.workers).filter(|_| !ran_with_others);
     let units = |part: &ProgramResult| phase.unit.done(&part.tally);
     Consumption {
         elapsed,
@@ -43,7 +45,11 @@ pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulat
         flush: nothing
             .or_else(|| sum(runs.iter().flat_map(|run| run.counters.lowest()).map(|layer| layer.used.flushing)))
             .filter(|_| waits),
-        foreign: if writes { None } else { foreign(runs) },
+        foreign: match ran_with_others {
+            true => beside(runs),
+            false if writes => None,
+            false => foreign(runs),
+        },
         server: if is_simulated { Some(ServerWork::default()) } else { server(runs, workers) },
         journal: if is_simulated { Some(JournalWork::default()) } else { journal(runs).filter(|_| waits) },
         workers,
@@ -101,7 +107,8 @@ fn device(runs: &[&PhaseResult], is_simulated: bool) -> Option<DeviceWork> {
 }
 
 fn held(run: &PhaseResult) -> Option<Nanos> {
-    let dirtiness = run.dirtiness?;
+    // Beside other loads, the dirty data may be theirs.
+    let dirtiness = run.dirtiness.filter(|_| !run.ran_with_others)?;
     let blocked = sum(run.parts.iter().map(|part| part.blocked_in_calls));
     let phase = Writeback {
         dirty_pages: dirtiness.pages,
@@ -135,6 +142,14 @@ fn foreign(runs: &[&PhaseResult]) -> Option<f64> {
         moved += run.counters.lowest().map(|layer| layer.used.moved.read + layer.used.moved.written).sum::<u64>();
     }
     (moved > 0).then(|| 1.0 - (fetched as f64 / moved as f64).min(1.0))
+}
+
+/// The share of the bytes moved by the devices that this load did not move: at least that was for the loads beside it.
+fn beside(runs: &[&PhaseResult]) -> Option<f64> {
+    let layers = runs.iter().flat_map(|run| run.counters.lowest());
+    let moved: u64 = layers.map(|layer| layer.used.moved.read + layer.used.moved.written).sum();
+    let own: u64 = runs.iter().map(|run| run.tally().bytes_read + run.tally().bytes_written).sum();
+    (moved > 0).then(|| 1.0 - (own as f64 / moved as f64).min(1.0))
 }
 
 /// The share of the fetched bytes that had been in the page cache shortly before (refaults). `None` if little of the
@@ -219,7 +234,7 @@ mod tests {
         let Ok(result) = perform(
             &mut machine,
             &program,
-            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
         );
         gather(&[&result.phases[0]], &program.phases[0], ClockKind::Returned, true)
     }

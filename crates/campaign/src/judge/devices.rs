@@ -39,8 +39,12 @@ pub(super) fn reads_device(facts: &CellFacts) -> bool {
 }
 
 /// Bytes that the programs read from the device: the smaller of two counters. The account of the process excludes reads
-/// by others. The counter of the device excludes bytes that a layer between them had cached.
+/// by others. The counter of the device excludes bytes that a layer between them had cached. Unknown for a load that
+/// ran with others: both counters are of all loads.
 fn fetched(run: &PhaseResult) -> Option<u64> {
+    if run.ran_with_others {
+        return None;
+    }
     Some(run.counters.device?.read.min(run.counters.accounts?.fetched))
 }
 
@@ -179,7 +183,8 @@ pub(super) fn writes_over_again(facts: &CellFacts) -> bool {
 
 /// Only if all rounds show it, because other programs write to the device, too.
 fn amplified(facts: &CellFacts) -> Option<Mark> {
-    if !facts.is_durable() {
+    // The device writes for the loads beside it, too.
+    if !facts.is_durable() || facts.runs.iter().any(|run| run.ran_with_others) {
         return None;
     }
     let times = |run: &PhaseResult| {

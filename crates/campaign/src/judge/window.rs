@@ -63,6 +63,10 @@ fn lowest_bytes(counters: &Counters) -> Option<u64> {
 /// 1. on an image, which only this run uses, everything that its loop device moved;
 /// 2. if nothing is written, the bytes fetched for the programs, and a little that the file system writes.
 fn own_bytes(run: &PhaseResult, phase: &Phase) -> Option<u64> {
+    // The bytes are those of all loads of the group.
+    if run.ran_with_others {
+        return None;
+    }
     let counters = &run.counters;
     let mut tops = counters.layers.iter().filter(|layer| layer.depth == 0).peekable();
     let is_image = tops.peek().is_some() && tops.all(|layer| layer.name.starts_with("loop"));

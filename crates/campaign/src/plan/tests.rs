@@ -9,7 +9,7 @@ use crate::presets::MIB_PER_SECOND;
 fn plan() -> Plan {
     let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
     let schedule = Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true };
-    let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false };
+    let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None };
     let alternatives = rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect();
     Plan::fixed(("test", options), schedule, 7, alternatives)
 }

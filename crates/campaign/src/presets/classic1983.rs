@@ -25,7 +25,7 @@ pub const PRESET: Preset = Preset {
     memory: Some(MEMORY),
     sizing: Sizing::Fixed,
     before: Before::Make,
-    options: MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+    options: MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
     rows: Some(rows),
     published: super::unpublished,
     findings: super::none,

@@ -3,6 +3,7 @@
 use jobs::{LoadError, ROUNDS, SIZE};
 use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
+use stats::inference::sweep::{Axis, axes};
 use stats::{Cell, Latency, LatencyKind, OperationFigures};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
@@ -26,7 +27,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
         memory: None,
         sizing: Sizing::Fixed,
         before: Before::Nothing,
-        options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: true },
+        options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: true, live: None },
         rows: None,
         published: super::unpublished,
         findings,
@@ -36,7 +37,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
 }
 
 /// The row of a workload on a target.
-pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+pub fn row(load: &Load, settings: &Settings, target: &Target) -> Result<Row, CampaignError> {
     if load.direct {
         check_alignment(load, target)?;
     }
@@ -69,7 +70,7 @@ pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row
         return Err(refused("stride", Bytes(stride), &why, "take a smaller one, or a larger --size"));
     }
     let omitted = omitted.or_else(|| target.refuses_direct().filter(|_| load.direct));
-    Ok(vec![Row { omitted, jobs: load.jobs, ..Row::new(program, unit) }])
+    Ok(Row { omitted, jobs: load.jobs, ..Row::new(program, unit) })
 }
 
 fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> CampaignError {
@@ -92,8 +93,12 @@ fn check_alignment(load: &Load, target: &Target) -> Result<(), CampaignError> {
 }
 
 /// Sentences for what a table of one row does not show: the start of the latencies, their tail, and whether a schedule
-/// was kept.
+/// was kept. For a sweep, its knees.
 fn findings(cells: &[Cell]) -> Vec<String> {
+    let axes = axes(cells);
+    if !axes.is_empty() {
+        return axes.iter().map(Axis::sentence).collect();
+    }
     let said = |cell: &Cell| match cell.latency_ns {
         Some(latency) => Some(tail(cell, latency)),
         None => too_few(cell),

@@ -29,7 +29,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    options: MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false, live: None },
     rows: Some(rows),
     published: published::cells,
     findings: answers::answers,

@@ -23,7 +23,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::FitTime { usual: Nanos::from_secs(60) },
     before: Before::Nothing,
-    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: true },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: true, live: None },
     rows: Some(rows),
     published: super::unpublished,
     findings: super::none,

@@ -33,7 +33,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Thin,
     before: Before::Mount,
-    options: MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+    options: MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
     rows: Some(rows),
     published: published::cells,
     findings,

@@ -28,7 +28,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: false },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: false, live: None },
     rows: Some(rows),
     published: super::unpublished,
     findings,

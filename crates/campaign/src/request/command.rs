@@ -64,12 +64,17 @@ impl OwnCommand {
 /// Longer names make a table too wide.
 const LONGEST_NAME: usize = 32;
 
-/// The name of a command's results: the name of its file, with only letters, digits, `-`, `_` and `+`.
+/// The name of a command's results: the name of its file, with only letters, digits, `-`, `_`, `+`, and dots behind the
+/// first letter.
 fn name_of(word: &OsStr) -> String {
     let name = Path::new(word).file_name().unwrap_or(word).to_string_lossy();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_+".contains(letter);
-    let plain = name.chars().take(LONGEST_NAME).map(|letter| if is_plain(letter) { letter } else { '_' });
-    plain.collect()
+    let kept = |(place, letter): (usize, char)| match letter {
+        '.' if place > 0 => letter,
+        letter if is_plain(letter) => letter,
+        _ => '_',
+    };
+    name.chars().take(LONGEST_NAME).enumerate().map(kept).collect()
 }
 
 #[cfg(test)]
@@ -82,9 +87,10 @@ mod tests {
             ("cp", "cp"),
             ("/usr/bin/g++-12", "g++-12"),
             ("{}/bench", "bench"),
-            ("./a b.sh", "a_b_sh"),
+            ("./a b.sh", "a_b.sh"),
+            ("./bench.sh", "bench.sh"),
             ("<b>\n", "_b__"),
-            ("..", "__"),
+            ("..", "_."),
         ] {
             assert_eq!(name_of(OsStr::new(word)), name);
         }

@@ -15,7 +15,7 @@ pub mod planning;
 pub mod resolved;
 pub mod schedule;
 
-use jobs::{LoadSpec, SEED};
+use jobs::{LoadSpec, LoadSweep, SEED};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 use workload::{Cache, Mix};
@@ -88,6 +88,8 @@ pub enum Workload {
     },
     /// One workload, from options.
     Load(LoadSpec),
+    /// One workload with several values of some options.
+    Sweep(LoadSweep),
     /// The workloads of a job file.
     Job {
         /// The name of the file.
@@ -207,10 +209,15 @@ impl Workload {
             Workload::Preset(preset) => preset,
             Workload::Mix { .. } => presets::VAXMIX,
             Workload::Device { .. } => presets::DEVICE,
-            Workload::Load(_) => presets::LOAD,
+            Workload::Load(_) | Workload::Sweep(_) => presets::LOAD,
             Workload::Job { .. } => presets::JOB,
             Workload::Command(_) => presets::COMMAND,
         }
+    }
+
+    /// True if it runs until Ctrl-C, and then its result counts.
+    pub fn is_endless(&self) -> bool {
+        matches!(self, Workload::Load(load) if load.is_endless())
     }
 
     /// The preconditioning of whole devices, if the workload overwrites them.

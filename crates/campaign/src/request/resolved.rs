@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jobs::{Job, JobError, LoadSpec, Source};
+use jobs::{Job, JobError, LoadError, LoadSpec, LoadSweep, Source};
 use units::Nanos;
 use workload::Mix;
 use workload::programs::load::Load;
@@ -33,9 +33,9 @@ pub enum Tests {
     Mix(Mix),
     /// The tests of device, with this time in a round.
     Device(Option<Nanos>),
-    /// One workload.
+    /// One workload, or those of a sweep.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]
-    Load { load: Load, warning: Option<String> },
+    Loads { loads: Vec<Load>, warnings: Vec<String> },
     /// The workloads of a job file.
     Job(Box<Job>),
     /// A command.
@@ -50,6 +50,7 @@ impl RunRequest {
             Workload::Mix { mix, .. } => Tests::Mix(*mix),
             Workload::Device { time, .. } => Tests::Device(*time),
             Workload::Load(load) => Tests::of_load(load)?,
+            Workload::Sweep(sweep) => Tests::of_sweep(sweep)?,
             Workload::Job { name, text } => {
                 let mut job = host::read(&Source::new(name, text))?;
                 // Targets of the command line replace those of the file. Errors about them then need no place in the
@@ -69,13 +70,34 @@ impl Tests {
     /// The test of one workload, as this machine can run it.
     pub fn of_load(load: &LoadSpec) -> Result<Tests, JobError> {
         let (load, warning) = load.load(&host::host())?;
-        Ok(Tests::Load { load, warning })
+        Ok(Tests::Loads { loads: vec![load], warnings: warning.into_iter().collect() })
+    }
+
+    /// The tests of a sweep, as this machine can run them. A warning about several of them is given once.
+    pub fn of_sweep(sweep: &LoadSweep) -> Result<Tests, JobError> {
+        let (host, mut loads, mut warnings) = (host::host(), Vec::new(), Vec::new());
+        for point in sweep.points()? {
+            let (load, warning) = point.load(&host)?;
+            if loads.contains(&load) {
+                let reason = warning.unwrap_or_else(|| "several values give the same test".to_owned());
+                return Err(LoadError::new(
+                    "iodepth",
+                    point.iodepth.unwrap_or(1),
+                    reason,
+                    "leave out the sweep of --iodepth",
+                )
+                .into());
+            }
+            loads.push(load);
+            warnings.extend(warning.filter(|warning| !warnings.contains(warning)));
+        }
+        Ok(Tests::Loads { loads, warnings })
     }
 
     /// The reasons why this machine cannot run a workload as it is written.
     pub fn warnings(&self) -> &[String] {
         match self {
-            Tests::Load { warning, .. } => warning.as_slice(),
+            Tests::Loads { warnings, .. } => warnings,
             Tests::Job(job) => &job.warnings,
             _ => &[],
         }
@@ -87,7 +109,7 @@ impl Tests {
             Tests::Preset(preset) => preset.rows(settings, target),
             Tests::Mix(mix) => presets::vaxmix::rows_of(Some(*mix), settings, target),
             Tests::Device(time) => presets::device::rows_of(*time, settings, target),
-            Tests::Load { load, .. } => presets::io::rows(load, settings, target),
+            Tests::Loads { loads, .. } => loads.iter().map(|load| presets::io::row(load, settings, target)).collect(),
             Tests::Job(job) => presets::job::rows(job, settings, target),
             Tests::Command(command) => presets::command::rows(command.program, settings, target),
         }

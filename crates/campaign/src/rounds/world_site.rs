@@ -158,8 +158,7 @@ impl Site for WorldSite<'_> {
             busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));
             if let (false, [only], Some(Ok(result))) = (is_simulated, &busy[..], &performed) {
                 let (_, is_split) = self.noted(index, *only, result);
-                let waited = result.phases.iter().map(|phase| phase.quiescence.waited).sum();
-                let hides = self.held.waits(waited, result.measured()) || is_split;
+                let hides = self.held.waits(result.waited(), result.measured()) || is_split;
                 if hides && self.compares && self.hold_load() {
                     notify(Event::LoadHeld);
                 }

@@ -52,6 +52,9 @@ Workloads of your own, one after another:
   printf '[[load]]\\npattern = \"randread\"\\ndirect = true\\n' > mine.toml
   diskperf run mine.toml . --rounds 3
 
+The same at the same time: write this line above the first [[load]], or group = \"NAME\" in some of them:
+  together = true
+
 Your own command, which copies a tree into a private folder of this disk:
   diskperf run . -- cp -r /usr/include {}
 
@@ -66,6 +69,12 @@ Latency at 2000 reads per second, from the intended start of each read:
 
 A database: four threads, hot blocks, two block sizes, an fsync after every 16 writes:
   diskperf io randrw --jobs 4 --order zipf:0.99 --bs 8KiB:90,64KiB:10 --fsync 16
+
+Several values of an option, as one run with a row for each combination, and the knee of each option:
+  diskperf io randread --direct --bs 4k..1M*2 --iodepth 1..128*2 --jobs 1,4
+
+How long one read takes, until Ctrl-C:
+  diskperf io randread --direct --rate 1 --time forever --live
 
 The same workload again tomorrow:
   diskperf io randrw --reads 70 --time 10s --print-job > mix.toml

@@ -3,9 +3,10 @@
 
 use std::ffi::OsString;
 
+use crate::documents::store_arguments::parse_name;
+
 /// Settings of fio without an effect here, with or without a value: reports, and the defaults of diskperf.
-const NEEDLESS: [&str; 16] = [
-    "name",
+const NEEDLESS: [&str; 15] = [
     "group_reporting",
     "time_based",
     "thread",
@@ -24,13 +25,14 @@ const NEEDLESS: [&str; 16] = [
 ];
 
 /// Settings of fio that always have a value.
-const WITH_VALUE: [&str; 16] = [
+const WITH_VALUE: [&str; 18] = [
     "rw",
     "readwrite",
     "blocksize",
     "bssplit",
     "numjobs",
     "runtime",
+    "ramp_time",
     "timeout",
     "rwmixread",
     "rwmixwrite",
@@ -38,6 +40,7 @@ const WITH_VALUE: [&str; 16] = [
     "rate_iops",
     "rate_process",
     "thinktime",
+    "thinktime_blocks",
     "random_distribution",
     "randseed",
     "output-format",
@@ -69,6 +72,19 @@ pub fn translated(words: &[OsString]) -> Option<Vec<OsString>> {
             is_fio = true;
             if given.is_none() && next.is_some_and(|next| ["0", "1"].contains(&next)) {
                 rest.next();
+            }
+            continue;
+        }
+        if name == "name" {
+            let value = given.or(next);
+            if given.is_none() && next.is_some() {
+                rest.next();
+            }
+            // A name of fio's that is none of ours is left out.
+            if let Some(Ok(value)) = value.map(parse_name)
+                && !ours.iter().any(|word| word == "--name")
+            {
+                ours.extend(["--name".into(), value.into()]);
             }
             continue;
         }
@@ -131,7 +147,9 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
         "bssplit" => pair("bs", value.replace(':', ",").replace('/', ":")),
         "numjobs" => pair("jobs", value.to_owned()),
         "runtime" | "timeout" => pair("time", time(value, "s")),
+        "ramp_time" => pair("warmup", time(value, "s")),
         "thinktime" => pair("think", time(value, "us")),
+        "thinktime_blocks" => pair("burst", value.to_owned()),
         "rwmixread" => pair("reads", value.to_owned()),
         "rwmixwrite" => match value.parse::<u32>() {
             Ok(writes) => pair("reads", 100u32.saturating_sub(writes).to_string()),
@@ -206,10 +224,10 @@ mod tests {
         for (fio, expected) in [
             (
                 "--rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --runtime=10 --time_based --name=x",
-                "randread --bs=4k --iodepth=32 --engine uring --direct --time 10s",
+                "randread --bs=4k --iodepth=32 --engine uring --direct --time 10s --name x",
             ),
             (
-                "--name=x --rw randrw --rwmixread 70 --numjobs 4 --runtime 1m --group_reporting --size=1g .",
+                "--name=job.1 --rw randrw --rwmixread 70 --numjobs 4 --runtime 1m --group_reporting --size=1g .",
                 "randrw --reads 70 --jobs 4 --time 1min --size=1g .",
             ),
             ("-rw=write -fdatasync=1 --bs=2300 --directory=/mnt", "write -fdatasync=1 --bs=2300 /mnt"),
@@ -217,8 +235,8 @@ mod tests {
             ("randrw --rate_iops=100", "randrw --rate 200"),
             ("randread --rate_iops 100 --numjobs 3", "randread --rate 300 --jobs 3"),
             (
-                "randread --bssplit=4k/60:64k/40 --thinktime=500 --ioengine=psync",
-                "randread --bs 4k:60,64k:40 --think 500us --engine posix",
+                "randread --bssplit=4k/60:64k/40 --thinktime=500 --ramp_time=2 --ioengine=psync",
+                "randread --bs 4k:60,64k:40 --think 500us --warmup 2s --engine posix",
             ),
             ("randwrite --direct 0 --sync 1 --output-format=json", "randwrite --sync sync --json"),
         ] {

@@ -19,7 +19,7 @@ use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memo
 use crate::cli::aging::AgingArguments;
 use crate::cli::mix::MixArguments;
 use crate::documents::job_files;
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::output_format::{OutputArguments, RunFormat};
@@ -141,7 +141,7 @@ pub struct RunArguments {
     #[command(flatten)]
     consent: ConsentArguments,
     #[command(flatten)]
-    pub store: KeepArguments,
+    pub store: RunStoreArguments,
     #[command(flatten)]
     pub output: OutputArguments<RunFormat>,
 }

@@ -10,7 +10,7 @@ use units::Bytes;
 
 use super::values::{PresetParser, parse_bytes, parse_phases, parse_threads};
 use crate::cli::mix::MixArguments;
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::ui::output_format::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf simulate`.
@@ -59,7 +59,7 @@ pub struct SimulateArguments {
     #[command(flatten)]
     pub mixing: MixArguments,
     #[command(flatten)]
-    pub store: KeepArguments,
+    pub store: RunStoreArguments,
     #[command(flatten)]
     pub output: OutputArguments<RunFormat>,
 }

@@ -21,7 +21,7 @@ use crate::cli::own_load;
 use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
 use crate::documents::job_files;
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::output_format::{OutputArguments, RunFormat};
@@ -103,7 +103,7 @@ pub struct ChooseArguments {
     #[command(flatten)]
     consent: ConsentArguments,
     #[command(flatten)]
-    pub store: KeepArguments,
+    pub store: RunStoreArguments,
     #[command(flatten)]
     pub output: OutputArguments<RunFormat>,
 }

@@ -4,24 +4,29 @@ use campaign::request::host;
 use campaign::request::resolved::{Resolved, Tests};
 use campaign::request::{Environment, RunRequest, Workload, or_here};
 use campaign::targets::{TargetArgument, TargetKind};
-use clap::Args;
-use jobs::LoadSpec;
+use clap::{Args, ValueEnum};
+use jobs::{Axis, LoadError, LoadSpec, LoadSweep, Time};
 use units::{Exit, Nanos};
 
 use crate::cli::floor::FloorArguments;
+use crate::cli::own_sweep::{self, Texts};
 use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::parse_time;
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::Error;
 use crate::ui::consent::ConsentArguments;
 use crate::ui::output;
 use crate::ui::output_format::{OutputArguments, RunFormat};
+use crate::ui::status_line::StatusLine;
 
 /// Arguments of `diskperf io`.
 #[derive(Clone, Debug, Args)]
 pub struct IoArguments {
     #[command(flatten)]
     load: LoadSpec,
+    /// Options with several values, as JSON. See `cli::own_sweep`.
+    #[arg(long = own_sweep::OPTION, hide = true, value_parser = own_sweep::parse)]
+    io_sweep: Option<Texts>,
     /// Targets, as in `diskperf run`; every round runs them in random order [default: the current directory].
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
@@ -30,6 +35,9 @@ pub struct IoArguments {
     budget: Option<Nanos>,
     #[command(flatten)]
     sustained: SustainedArguments,
+    /// Show rate, p50 and p99 of the last second while a test runs, if standard error is a terminal [default: on].
+    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
+    live: Option<Live>,
     /// Print the workload as a job file, with all defaults written out, and measure nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "format", "json", "file"])]
     pub print_job: bool,
@@ -41,17 +49,69 @@ pub struct IoArguments {
     #[command(flatten)]
     consent: ConsentArguments,
     #[command(flatten)]
-    pub store: KeepArguments,
+    pub store: RunStoreArguments,
     #[command(flatten)]
     pub output: OutputArguments<RunFormat>,
 }
 
+/// The live line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Live {
+    /// Shown on a terminal
+    On,
+    /// Not shown
+    Off,
+}
+
 impl IoArguments {
+    /// True if a terminal shows figures while a test runs. If you ask for them without a terminal, diskperf says so.
+    pub fn shows_live(&self) -> bool {
+        if self.live == Some(Live::On) && !self.dry_run && !StatusLine::new().is_seen() {
+            output::remark("--live shows nothing, because standard error is not a terminal that can clear a line");
+        }
+        self.live != Some(Live::Off)
+    }
+
+    /// The workload, and its tests on this machine: one, or one for each combination of the swept values.
+    fn tests(&self) -> Result<(Workload, Tests), Error> {
+        let axes = self.io_sweep.as_ref().map(Texts::axes).transpose()?.unwrap_or_default();
+        let mut load = self.load.clone();
+        if load.is_endless() {
+            self.check_endless(&axes)?;
+            load.rounds = load.rounds.or(Some(1));
+        }
+        if axes.is_empty() {
+            let tests = Tests::of_load(&load)?;
+            return Ok((Workload::Load(load), tests));
+        }
+        let sweep = LoadSweep { load, axes };
+        let tests = Tests::of_sweep(&sweep)?;
+        Ok((Workload::Sweep(sweep), tests))
+    }
+
+    /// Only one test on one target can run until Ctrl-C.
+    fn check_endless(&self, axes: &[Axis]) -> Result<(), LoadError> {
+        let given = [
+            ("a sweep needs an end of each round", !axes.is_empty()),
+            ("several targets need an end of each round", self.targets.len() > 1),
+            ("--budget needs an end of each round", self.budget.is_some()),
+            ("--sustained needs an end of each round", self.sustained.time().is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((why, _)) => Err(LoadError::new("time", Time::FOREVER, *why, "give a time, as in --time 10s")),
+            None => Ok(()),
+        }
+    }
+
     /// Resolves the arguments into a request and its tests, on this machine.
     pub fn resolve(&self) -> Result<Resolved, Error> {
-        let tests = Tests::of_load(&self.load)?;
-        let LoadSpec { rounds, seed, .. } = self.load;
-        let new = RunRequest::new(Workload::Load(self.load.clone()));
+        let (workload, tests) = self.tests()?;
+        let rounds = match &workload {
+            Workload::Load(load) => load.rounds,
+            _ => self.load.rounds,
+        };
+        let seed = self.load.seed;
+        let new = RunRequest::new(workload);
         let request = RunRequest {
             targets: or_here(self.targets.clone()),
             schedule: new.schedule.with_rounds(rounds),
@@ -65,8 +125,15 @@ impl IoArguments {
         Ok(Resolved { request, tests })
     }
 
-    /// Prints the workload as a job file. An error if the workload is not valid.
+    /// Prints the workload as a job file. An error if the workload is not valid, or if an option has
+    /// several values.
     pub fn print(&self) -> Result<Exit, Error> {
+        let axes = self.io_sweep.as_ref().map(Texts::axes).transpose()?.unwrap_or_default();
+        if let Some(axis) = axes.first() {
+            let why = "a job file has one value of each key";
+            let hint = "give one value, or leave out --print-job";
+            return Err(LoadError::new(axis.key.name(), "", why, hint).into());
+        }
         self.load.check(host::LIMITS)?;
         let mut load = self.load.explicit();
         // The default size does not apply to an existing file, which is read to its end.
@@ -88,14 +155,17 @@ mod tests {
     use crate::cli;
 
     /// Options that a job file cannot set, because you decide them for each run.
-    const OF_THE_CALL: [&str; 12] = [
+    const OF_THE_CALL: [&str; 15] = [
         "confirm",
         "destroy_data",
         "dry_run",
         "floor",
         "format",
         "help",
+        "io_sweep",
         "json",
+        "live",
+        "name",
         "no_store",
         "output",
         "print_job",
@@ -119,8 +189,8 @@ mod tests {
         let names = |value: &Value| value["properties"].as_object().expect("keys").keys().cloned().collect::<Vec<_>>();
         let of_loads = names(&schema["properties"]["load"]["items"]);
         let mut keys: BTreeSet<String> = names(&schema).into_iter().chain(of_loads).collect();
-        // `load` is the list of workloads, and `name` is the name of one.
-        assert!(keys.remove("load") && keys.remove("name"));
+        // `load` is the list of workloads. One has a name; several have a place beside each other.
+        assert!(["load", "name", "together", "group", "start"].iter().all(|key| keys.remove(*key)));
         assert_eq!(keys, options);
     }
 }

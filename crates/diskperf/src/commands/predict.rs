@@ -23,7 +23,7 @@ use store::{LAST, Store, StoreError};
 use units::Exit;
 
 use crate::commands::run;
-use crate::documents::store_arguments::{KeepArguments, StoreArguments};
+use crate::documents::store_arguments::{RunStoreArguments, StoreArguments};
 use crate::error::{Error, PredictError};
 use crate::session::{Call, Stored};
 use crate::ui::output::{page, remark};
@@ -213,7 +213,9 @@ impl CheckedDevice {
                 of_law.name
             )),
             Some(of_law) if of_law.name == found => CheckedDevice::Same,
-            Some(of_law) => CheckedDevice::Other(format!("it ran on {found}, and the law is that of {}", of_law.name)),
+            Some(of_law) => {
+                CheckedDevice::Other(format!("it ran on {found}, and the law was measured on {}", of_law.name))
+            }
             None => CheckedDevice::Unknown(format!(
                 "diskperf cannot tell whether {found} is the device of {}; the check counts",
                 there.name
@@ -261,9 +263,9 @@ fn check(
     let request = request.ok_or_else(|| PredictError::NothingToRun(prediction.run.clone()))?;
     let request = RunRequest { targets: vec![absolute(target)], record: false, ..request };
     let words: Vec<_> = env::args_os().collect();
-    let keep = KeepArguments::of(arguments.store.absolute());
+    let keep = RunStoreArguments::of(arguments.store.absolute());
     let output = OutputArguments::<RunFormat>::default().output();
-    let call = Call { words: &words, store: &keep, output, dry_run: false };
+    let call = Call { words: &words, store: &keep, output, dry_run: false, live: false };
     // Relative paths of the command are those of the folder where it was recorded; all others are those of this one.
     let here = env::current_dir().map_err(|_| PathFault::Missing(PathBuf::from(".")))?;
     env::set_current_dir(&left.folder).map_err(|_| PathFault::Missing(left.folder.clone()))?;

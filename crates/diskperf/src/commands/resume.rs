@@ -22,7 +22,7 @@ use store::{LAST, Left, RunState, Store, StoreError};
 use units::Exit;
 
 use crate::commands::run;
-use crate::documents::store_arguments::{KeepArguments, StoreArguments, is_alive};
+use crate::documents::store_arguments::{RunStoreArguments, StoreArguments, is_alive};
 use crate::error::{Error, RunsError};
 use crate::session::{Call, Resumed, Stored};
 use crate::ui::event_sentences;
@@ -76,7 +76,8 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     let resumed = Resumed { store, run: run.clone(), left: left.clone() };
     match resolved {
         Ok((resolved, output)) => {
-            let call = Call { words: &words, store: &KeepArguments::default(), output, dry_run: false };
+            let call =
+                Call { words: &words, store: &RunStoreArguments::default(), output, dry_run: false, live: false };
             run::resume(&resolved, &call, resumed)
         }
         Err(error) => {

@@ -23,6 +23,7 @@ use campaign::rounds::deadline::{Clock, Deadline, since};
 use campaign::rounds::first_load::{FirstLoad, load_first};
 use campaign::rounds::plan_rounds::Rounds;
 use campaign::signals::Stop;
+use campaign::sums;
 use campaign::targets::memory_limit::limit_memory;
 use campaign::targets::same_directory::mark_same_directories;
 use campaign::targets::whole_devices;
@@ -31,6 +32,7 @@ use campaign::worlds::{self, AnyWorld, Worlds};
 use kernel::PrivateMounts;
 use kernel::sys::name::Shown;
 use runner::execution::PhaseResult;
+use runner::live::Live;
 use runner::overhead;
 use stats::inference::ratio_test::LEAST_PAIRS;
 use stats::{Document, TargetInfo};
@@ -108,6 +110,13 @@ fn carry_out(
     let request = &resolved.request;
     let goal = request.schedule.goal();
     let (mut display, noted) = (Display::new(), session.remarks.clone());
+    let is_endless = request.workload.is_endless();
+    let is_shown = session.call.live && display.is_seen();
+    // Once per process, and shared with the thread that shows it.
+    let live: Option<&'static Live> = (is_shown || is_endless).then(|| &*Box::leak(Box::default()));
+    if let (Some(live), true) = (live, is_shown) {
+        display.show_live(live, is_endless);
+    }
     let notify = &mut |event: Event| {
         event_sentences::recorded(&event).into_iter().for_each(|remark| noted.add(remark));
         display.show(&event);
@@ -151,6 +160,9 @@ fn carry_out(
         targets.iter().try_for_each(|target| target.check_room(size.0))?;
     }
     let mut plan = planning::plan(resolved, targets)?;
+    plan.options.live = live;
+    // After Ctrl-C, the user wants the result and no further measurement.
+    plan.options.ceiling &= !is_endless;
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;
     }
@@ -162,7 +174,10 @@ fn carry_out(
     if is_dry {
         return dry_run(&mut plan, targets, notify).map(|()| None);
     }
-    let stop = Stop::on_signals()?;
+    let stop = match plan.options.live.filter(|_| is_endless) {
+        Some(live) => Stop::on_signals_ending(live)?,
+        None => Stop::on_signals()?,
+    };
     // Before the run limits its memory: the check is about the machine, not about the limit that was asked for.
     worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;
@@ -269,7 +284,10 @@ fn measure(
     let loaded = first.written;
     let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline, holds_load, loaded };
     let outcome = rounds.run(&mut worlds, &mut session.writer, executions, notify)?;
-    let interrupted = stop.requested() && !stop.is_late();
+    // Told to end before the test began.
+    let is_unmeasured = plan.options.live.is_some_and(Live::has_enough)
+        && outcome.executions.iter().all(|executions| executions.last_finished().is_none());
+    let interrupted = stop.requested() && !stop.is_late() || is_unmeasured;
     if let (Some(limits), false) = (plan.limits(), interrupted) {
         record_omissions(plan, &limits, &outcome.executions);
     }
@@ -299,6 +317,10 @@ fn measure(
         }
         results.choice = Some(Box::new(choice));
     }
+    // After the choice, because the sums of a group have nothing that its loads do not have.
+    let sums = sums::sums(plan, &outcome.executions, &results.cells);
+    results.findings.extend(sums.iter().filter_map(sums::sentence));
+    results.cells.extend(sums);
     notify(Event::Finished);
     let ended = if request.keep { keep(worlds, targets, &mut results.targets, notify) } else { worlds.finish() };
     too_short(plan, outcome.why)?;

@@ -16,7 +16,7 @@ use campaign::targets::{Described, Simulated, Site, Target};
 use kernel::PathFault;
 use kernel::sys::name::Shown;
 use machines::{Kind, Machine, Sweep};
-use stats::Document;
+use stats::{Document, RunInfo};
 use units::Exit;
 
 use crate::cli::simulate::SimulateArguments;
@@ -62,7 +62,7 @@ pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Er
     let (mut plan, mut targets) = (None, Vec::new());
     let mut results = Results::default();
     let ended = carry_out(arguments, name, &mut plan, &mut targets, &mut results);
-    let info = info(words, started, plan.as_ref(), &targets, &results);
+    let info = RunInfo { name: arguments.store.name(), ..info(words, started, plan.as_ref(), &targets, &results) };
     let mut document = document(info, results, &ended);
     let ended = ended.and_then(|()| keep(arguments, words, &targets, &mut document));
     print_results(&arguments.output, &document, ended)

@@ -60,6 +60,7 @@ pub fn anonymous(document: &Document) -> Document {
         *program = name.to_string_lossy().into_owned();
     }
     let mut hidden = Hidden { known: Vec::new() };
+    hidden.known.extend(document.run.name.take().map(|name| (name, "NAME".to_owned())));
     // 2
     if !document.run.host.is_empty() {
         hidden.known.push((document.run.host.clone(), "HOST".to_owned()));

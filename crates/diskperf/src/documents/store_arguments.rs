@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kernel::ProcessIdentity;
 use stats::Document;
-use store::{Listed, RunState, Store, UserEnvironment, default_path};
+use store::{LAST, Listed, RunState, Store, UserEnvironment, default_path};
 
 use crate::error::{Error, RunsError};
 use crate::ui::output;
@@ -33,7 +33,7 @@ pub struct StoreArguments {
     path: Option<PathBuf>,
 }
 
-/// Options for storing a run.
+/// Options for storing something.
 #[derive(Clone, Debug, Default, Args)]
 pub struct KeepArguments {
     #[command(flatten)]
@@ -43,12 +43,51 @@ pub struct KeepArguments {
     no_store: bool,
 }
 
-impl KeepArguments {
-    /// Stores runs in this database.
-    pub fn of(store: StoreArguments) -> KeepArguments {
-        KeepArguments { store, no_store: false }
+/// Options for storing a run.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunStoreArguments {
+    #[command(flatten)]
+    keep: KeepArguments,
+    /// Name of the run.
+    ///
+    /// `list` shows it, and commands that take a run also take its name. The latest run of a name counts.
+    #[arg(long, value_parser = parse_name)]
+    name: Option<String>,
+}
+
+/// The longest name of a run. Longer ones make the list too wide.
+const LONGEST_NAME: usize = 40;
+
+/// Reads the name of a run.
+pub fn parse_name(text: &str) -> Result<String, String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_+".contains(letter);
+    match text {
+        LAST => Err("this word means the latest run".to_owned()),
+        _ if text.is_empty() || text.len() > LONGEST_NAME || text.starts_with('-') || !text.chars().all(is_plain) => {
+            Err(format!("a name has 1 to {LONGEST_NAME} letters, digits, -, _ or +"))
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+impl RunStoreArguments {
+    /// The name of the run, if one is given.
+    pub fn name(&self) -> Option<String> {
+        self.name.clone()
     }
 
+    /// Stores runs in this database.
+    pub fn of(store: StoreArguments) -> RunStoreArguments {
+        RunStoreArguments { keep: KeepArguments { store, no_store: false }, name: None }
+    }
+
+    /// Opens the database; `None` if nothing is to be stored. Warns if there is no place for a database.
+    pub fn to_write(&self) -> Result<Option<Store>, Error> {
+        self.keep.to_write()
+    }
+}
+
+impl KeepArguments {
     /// Opens the database; `None` if nothing is to be stored. Warns if there is no place for a database.
     pub fn to_write(&self) -> Result<Option<Store>, Error> {
         if self.no_store {
@@ -105,7 +144,7 @@ impl StoreArguments {
         }
     }
 
-    /// Loads a stored run by its id, the unique beginning of an id, or `last`. Returns its id and document.
+    /// Loads a stored run by its id, the unique beginning of an id, a name, or `last`. Returns its id and document.
     pub fn load(&self, typed: &str) -> Result<(String, Document), Error> {
         let unknown = || store::StoreError::UnknownRun { typed: typed.to_owned(), near: Vec::new() };
         let store = self.to_read()?.ok_or_else(unknown)?;

@@ -84,7 +84,8 @@ mod tests {
             let file_system = &description.file_systems[0];
             for (classic, drives) in [(Classic::Read8192, 2), (Classic::Write4096, 1), (Classic::Rewrite8192, 2)] {
                 let chance = Chance { phase: 1, phases: 3, ..Chance::default() };
-                let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false };
+                let options =
+                    MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None };
                 let result = perform(&target, drives, &classic.program(bytes), options, chance, &Stop::default());
                 let (prepare, steps) = (classic.program(bytes).prepare, classic.steps(Name::root(0), bytes));
                 let experiment = Experiment {

@@ -7,6 +7,8 @@ pub mod announcement;
 pub mod consent;
 pub mod event_sentences;
 pub mod failure;
+mod live_figures;
+mod live_line;
 pub mod output_format;
 mod progress;
 pub mod progress_display;

@@ -478,7 +478,7 @@ fn contradictory_options_are_both_named_with_a_hint() {
     let cli = Cli::new();
     for (words, said) in [
         ("randread --bs 4KiB:60,64KiB:30", "sum to 90, not to 100"),
-        ("randread --bs 4KiB,64KiB", "each of several sizes needs a percentage"),
+        ("randread --bs 4KiB:60,64KiB", "each of several sizes needs a percentage"),
         ("randread --bs 4KiB:60,6000B:40", "multiples of the smallest, 4 KiB"),
         ("randread --bs 4KiB:50,8KiB:50 --order permutation", "--order permutation needs one"),
         ("commit --bs 4KiB:50,8KiB:50", "commit needs one"),
@@ -495,6 +495,8 @@ fn contradictory_options_are_both_named_with_a_hint() {
         ("randread --rate 1 --time 100h", "with --rate, a round takes at most "),
         ("randread --think 1ms --rate 100", "--think 1ms: --rate 100"),
         ("randread --think 1ms --iodepth 2", "not --iodepth 2"),
+        ("randread --burst 2", "without --think"),
+        ("randread --think 1ms --burst 0", "nothing would run"),
         ("randread --fsync 2", "randread does not write"),
         ("randwrite --fsync 0", "--fsync 0"),
         ("commit --sync dsync", "fdatasync after each record"),

@@ -194,7 +194,7 @@ fn a_resumed_run_uses_its_original_job_file() {
 }
 
 /// Typical fio jobs.
-const OF_FIO: [&str; 4] = ["database", "ssd", "log", "sizes"];
+const OF_FIO: [&str; 5] = ["database", "ssd", "log", "sizes", "together"];
 
 fn of_fio(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../jobs/samples/{name}.fio")).display().to_string()
@@ -268,7 +268,8 @@ fn fio_accepts_exported_and_imported_jobs() {
     let all = "seed = 3\n[[load]]\nname = 'a'\npattern = 'randrw'\nbs = '4KiB:60,64KiB:40'\njobs = 2\ndirect = true\n\
                rate = 100\narrivals = 'poisson'\nreads = 70\norder = 'zipf:0.99'\nfsync = 3\nsync = 'dsync'\n\
                [[load]]\nname = 'b'\npattern = 'read'\nstride = '1MiB'\nthink = '1ms'\nwarm = true\n\
-               [[load]]\npattern = 'commit'\n[[load]]\npattern = 'write'\nengine = 'null'\n";
+               [[load]]\npattern = 'commit'\ngroup = 'c'\n[[load]]\npattern = 'write'\nengine = 'null'\ngroup = 'c'\n\
+               start = '1s'\n";
     fs::write(cli.path().join("all.toml"), all).expect("a job");
     let exported = cli.typed("export --to fio all.toml -o all.fio");
     assert_eq!((exported.status, exported.err.as_str()), (Some(0), ""));

@@ -32,7 +32,11 @@ mod devices {
 
 mod loads {
     mod latency;
+    mod live;
+    mod pacing;
     mod recipes;
+    mod sweep;
+    mod together;
 }
 
 mod presets {

@@ -144,6 +144,30 @@ fn the_list_has_a_line_per_run_in_order() {
 }
 
 #[test]
+fn a_named_run_is_found_by_its_name() {
+    let scratch = Scratch::new();
+    scratch.well(&SMALL);
+    assert!(!scratch.well(&["list"]).contains("name"));
+    for _ in 0..2 {
+        scratch.well(&["run", "smoke", "sim:flat", "--rounds", "1", "--name", "before-1"]);
+    }
+    let list = scratch.well(&["list"]);
+    assert!(list.lines().next().is_some_and(|heading| heading.contains("name")), "{list}");
+    assert_eq!(list.matches("before-1").count(), 2, "{list}");
+    // The latest one counts.
+    let shown = scratch.json(&["show", "before-1", "--json"]);
+    assert_eq!(shown["run"]["store"]["run"], scratch.runs()[2].as_str());
+    assert_eq!(shown["run"]["name"], "before-1");
+    let hidden = scratch.well(&["export", "before-1", "--anonymous"]);
+    assert!(!hidden.contains("before-1"), "{hidden}");
+    for name in ["last", "two words", "", "-x", "a.b"] {
+        let ended = scratch.run(&["run", "smoke", "sim:flat", &format!("--name={name}")]);
+        assert!(ended.status == Some(2) && ended.err.contains("--name"), "{}", ended.err);
+    }
+    scratch.refuses(&["show", "befor"], 2, &["befor"]);
+}
+
+#[test]
 fn a_missing_store_gives_an_empty_list() {
     let scratch = Scratch::new();
     let mut command = scratch.command(&["list"]);

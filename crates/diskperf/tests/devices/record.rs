@@ -131,8 +131,10 @@ fn a_check_is_stored_and_listed() {
     let words = ["predict", run, "--from", "ebs-gp3", "--on", "another.toml", "--store", "s.sqlite"];
     let ended = cli.well(&[&words[..], &["--check", &ground.target]].concat());
     assert!(ended.err.contains("the check does not count for ranges: it ran on"), "{}", ended.err);
-    let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
-    assert!(listed.contains(&format!("the law is that of {}", another.name())), "{listed}");
+    let listed = cli.well(&["predict", "--record", "--json", "--store", "s.sqlite"]).out;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    let reason = listed["record"]["checks"][1]["elsewhere"].as_str().expect("a reason");
+    assert!(reason.ends_with(&format!("the law was measured on {}", another.name())), "{reason}");
 }
 
 /// The name of the machine of a run.

@@ -33,9 +33,9 @@ const LEFT_OUT: [&str; 14] = [
 /// Words of lines about the data that reached a device, or about an invisible device.
 const DEVICE: [&str; 3] = ["the device ", "no device can be seen", "may come from memory"];
 
-/// Headings of columns that may be empty.
-const OPTIONAL: [&str; 9] =
-    ["±95 %", "CPU", "CPU +", "latency", "response", "bottleneck", "before", "before sync", "of limit"];
+/// Headings of columns that may be empty. A table without any rate has no conditions.
+const OPTIONAL: [&str; 10] =
+    ["condition", "±95 %", "CPU", "CPU +", "latency", "response", "bottleneck", "before", "before sync", "of limit"];
 
 /// Units that follow figures, and change with their size.
 const UNITS: [&str; 14] = ["ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "%"];
@@ -209,7 +209,11 @@ Linux 6.1, 8 CPUs
 left_out: the time was over after 3 of 5 rounds   diskperf help left_out
 n.m. there is no page cache (randread)
 ";
+    let unmeasured = other
+        .replace("condition               rate  ±95 %  bottleneck", "rate")
+        .replace("no sync           90.1 MiB/s    4 %  device", "n.m.");
     assert_eq!(difference(one, other), None);
+    assert_eq!(difference(one, &unmeasured), None);
     for (word, instead) in [("read_8192", "read_4096"), ("MiB/s", "MB/s"), ("rate", "speed"), ("at most", "about")] {
         assert!(difference(one, &other.replace(word, instead)).is_some(), "{word}");
     }

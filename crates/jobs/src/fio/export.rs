@@ -28,14 +28,21 @@ pub fn export(job: &Job) -> Exported {
     if let Some(seed) = job.seed {
         let _ = write!(text, "\n[global]\n{}={seed}\n", KEYS.seed.setting());
     }
-    for (index, load) in job.loads.iter().enumerate() {
+    let turns = job.turns();
+    let in_order = turns.iter().enumerate().flat_map(|(turn, loads)| {
+        loads.iter().enumerate().map(move |(place, load)| (turn > 0 && place == 0, &job.loads[*load]))
+    });
+    for (waits, load) in in_order {
         // fio gives [global] another meaning.
         let name = if load.name == "global" { "global-" } else { load.name };
         let _ = write!(text, "\n[{name}]\n");
-        if index > 0 {
+        if waits {
             text += "stonewall\n";
         }
-        let section = Section::new(&load.spec);
+        let mut section = Section::new(&load.spec);
+        if load.start > Nanos::ZERO {
+            section.time(words::DELAY, Time(load.start));
+        }
         for (key, value) in &section.settings {
             let _ = writeln!(text, "{key}={value}");
         }
@@ -81,12 +88,14 @@ impl Section {
             jobs,
             direct,
             time,
+            warmup,
             rate,
             arrivals,
             reads,
             order,
             stride,
             think,
+            burst,
             fsync,
             fdatasync,
             sync,
@@ -104,6 +113,9 @@ impl Section {
         section.put_if(KEYS.direct.setting(), direct.then_some(1));
         section.put(KEYS.size.setting(), size.map_or(0, |Size(Bytes(size))| size));
         section.time(KEYS.time.setting(), time.unwrap_or(Time(Nanos::ZERO)));
+        if let Some(warmup) = warmup {
+            section.time(KEYS.warmup.setting(), warmup);
+        }
         let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
         section.put_if(words::TIMED, is_random.then_some(1));
         if let Some(rate) = rate {
@@ -116,6 +128,7 @@ impl Section {
         if let Some(think) = think {
             section.time(KEYS.think.setting(), think);
         }
+        section.put_if(KEYS.burst.setting(), burst);
         section.put_if(KEYS.fsync.setting(), fsync);
         section.put_if(KEYS.fdatasync.setting(), fdatasync);
         section.put_if(KEYS.sync.setting(), sync.map(name));

@@ -6,20 +6,23 @@
 //!      skipped. All others are listed;
 //!   3. a value that cannot be read is refused at its place: fio reads only the beginning of some;
 //!   4. a section that diskperf cannot run is left out and listed. If none is left, that is an error;
-//!   5. an engine that diskperf lacks is the reason given, whatever else is not supported: no change helps then.
+//!   5. an engine that diskperf lacks is the reason given, whatever else is not supported: no change helps then;
+//!   6. sections that do not wait for those before them become a group, which runs at the same time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use units::{Bytes, Nanos};
 use workload::Drawing;
 
 use crate::error::{JobError, LoadError};
-use crate::job_file::{LONGEST_NAME, is_name};
+use crate::job_file::{ALL, TOGETHER};
+use crate::job_file_writer::Heading;
 use crate::load_spec::{KEYS, LoadSpec, SIZE, TIME};
 use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, Time};
 use crate::queue_depth::RingLimits;
 use crate::source_span::Source;
 
+use super::grouping::{Names, SectionLoad};
 use super::section_reader::{Conversion, RemainingSettings};
 use super::sections::{Section, Setting, sections};
 use super::units::{KbBase, bytes, nanos, range, whole};
@@ -51,11 +54,15 @@ pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
     };
     let mut conversion = Conversion { text, seed: None, differences: BTreeSet::new() };
     let mut names = Names::default();
-    let mut loads: Vec<(String, &Section<'_>, LoadSpec)> = Vec::new();
+    let mut loads: Vec<SectionLoad<'_>> = Vec::new();
     let mut refused = None;
+    let mut turn = 0;
     for section in &sections {
+        turn += usize::from(section.is_on("stonewall") || section.is_on("wait_for_previous"));
         match conversion.load(section, limits) {
-            Ok(load) => loads.push((names.name(section), section, load)),
+            Ok((spec, delay)) => {
+                loads.push(SectionLoad { name: names.name(section), section, spec, delay, turn, group: None })
+            }
             // 4
             Err(error @ JobError::Unsupported { .. }) => {
                 conversion.differs(section.span.start, format!("[{}]: left out: {error}", section.name));
@@ -71,15 +78,11 @@ pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
             hint: "a fio job has a section [NAME] for each workload",
         }));
     }
-    let waits = |section: &Section<'_>| section.is_on("stonewall") || section.is_on("wait_for_previous");
-    if let Some((_, section, _)) = loads.iter().skip(1).find(|(_, section, _)| !waits(section)) {
-        let what = "fio runs it together with the section before it; diskperf runs one after the other";
-        conversion.differs(section.span.start, format!("[{}]: {what}", section.name));
-    }
+    conversion.group(&mut loads, &mut names, limits)?;
     Ok(job_file(conversion, &loads))
 }
 
-fn job_file(conversion: Conversion<'_>, loads: &[(String, &Section<'_>, LoadSpec)]) -> Imported {
+fn job_file(conversion: Conversion<'_>, loads: &[SectionLoad<'_>]) -> Imported {
     let Conversion { text, seed, differences } = conversion;
     let line = |at: usize| text.span(at..at).line;
     let differences: Vec<String> =
@@ -95,15 +98,25 @@ fn job_file(conversion: Conversion<'_>, loads: &[(String, &Section<'_>, LoadSpec
     if let Some(seed) = seed {
         job += &format!("seed = {seed}\n");
     }
-    for (name, section, load) in loads {
-        job += &format!("\n# line {}\n{}", line(section.span.start), load.table(Some(name)));
+    let is_together = loads.iter().all(|load| load.group.as_deref() == Some(ALL));
+    if is_together {
+        job += &format!("{TOGETHER} = true\n");
+    }
+    for SectionLoad { name, section, spec, delay, group, .. } in loads {
+        let start = delay.as_ref().map(|(_, start)| *start);
+        let heading = Heading { name: Some(name), group: group.as_deref().filter(|_| !is_together), start };
+        job += &format!("\n# line {}\n{}", line(section.span.start), spec.table(&heading));
     }
     Imported { job, differences }
 }
 
 impl Conversion<'_> {
-    /// The workload of a section.
-    fn load(&mut self, section: &Section<'_>, limits: RingLimits) -> Result<LoadSpec, JobError> {
+    /// The workload of a section, and its start among those that run at the same time.
+    fn load<'a>(
+        &mut self,
+        section: &Section<'a>,
+        limits: RingLimits,
+    ) -> Result<(LoadSpec, Option<(Setting<'a>, Nanos)>), JobError> {
         let mut rest = RemainingSettings::new(section);
         // 5
         if let Some(setting) = rest.find(KEYS.engine.setting()).filter(|setting| is_foreign(setting.value)) {
@@ -133,15 +146,18 @@ impl Conversion<'_> {
             load.order = self.order(&load, &mut rest)?;
         }
         self.durability(&mut load, &mut rest)?;
-        load.think = self.think(&mut rest)?;
+        load.think = self.span(&mut rest, KEYS.think.fio, MICROSECOND)?;
+        self.burst(&mut load, section, &mut rest)?;
         self.warm(&mut load, &mut rest)?;
         let size = self.size(section, &mut rest)?;
         load.size = Some(self.whole_blocks(section, size, &load));
         load.time = Some(self.time(section, is_random, &mut rest)?);
+        load.warmup = self.span(&mut rest, KEYS.warmup.fio, SECOND)?;
         self.seed(&mut rest)?;
+        let delay = self.delay(&mut rest)?;
         self.pass_rest(rest);
         match load.check(limits) {
-            Ok(()) => Ok(load),
+            Ok(()) => Ok((load, delay)),
             Err(JobError::Load(LoadError { key, given, why, .. })) => {
                 let at = self.text.span(section.span.clone());
                 let what = format!("{key} {given}: {why}").replace("--", "");
@@ -149,6 +165,17 @@ impl Conversion<'_> {
             }
             Err(other) => Err(other),
         }
+    }
+
+    /// The start of a section, if it is not at once. Of a range, from which fio draws, it is the shorter time.
+    fn delay<'a>(&mut self, rest: &mut RemainingSettings<'a>) -> Result<Option<(Setting<'a>, Nanos)>, JobError> {
+        let Some(setting) = rest.take(&[words::DELAY]) else { return Ok(None) };
+        let read = |text: &str| nanos(text.split('-').next().unwrap_or_default(), SECOND);
+        let start = self.value(&setting, read, "is not a time")?;
+        if setting.value.is_some_and(|value| value.contains('-')) {
+            self.differs(setting.span.start, format!("{}: the shorter time of the range is used", words::DELAY));
+        }
+        Ok((start > 0).then_some((setting, Nanos(start))))
     }
 
     fn no_engine(&self, setting: &Setting<'_>) -> JobError {
@@ -360,9 +387,31 @@ impl Conversion<'_> {
         Ok(())
     }
 
-    fn think(&mut self, rest: &mut RemainingSettings<'_>) -> Result<Option<Time>, JobError> {
-        let Some(setting) = rest.take(KEYS.think.fio) else { return Ok(None) };
-        let span = self.value(&setting, |text| nanos(text, MICROSECOND), "is not a time")?;
+    /// The operations between two pauses. In fio too, the queue is never deeper.
+    fn burst(
+        &mut self,
+        load: &mut LoadSpec,
+        section: &Section<'_>,
+        rest: &mut RemainingSettings<'_>,
+    ) -> Result<(), JobError> {
+        let given = self.count(rest, KEYS.burst.fio)?.filter(|burst| *burst > 0);
+        if load.think.is_none() {
+            return Ok(());
+        }
+        load.burst = given.filter(|burst| *burst > 1);
+        let burst = load.burst.unwrap_or(1);
+        if load.iodepth.is_some_and(|depth| depth > burst) {
+            load.iodepth = Some(burst).filter(|burst| *burst > 1);
+            let what = format!("[{}]: thinktime: at most {burst} in flight, because a pause follows", section.name);
+            self.differs(section.span.start, what);
+        }
+        Ok(())
+    }
+
+    /// A time in this unit; `None` if it is zero.
+    fn span(&mut self, rest: &mut RemainingSettings<'_>, names: &[&str], unit: u64) -> Result<Option<Time>, JobError> {
+        let Some(setting) = rest.take(names) else { return Ok(None) };
+        let span = self.value(&setting, |text| nanos(text, unit), "is not a time")?;
         Ok(Some(Time(Nanos(span))).filter(|_| span > 0))
     }
 
@@ -446,41 +495,6 @@ fn foreign_engine(text: &Source) -> Option<JobError> {
     }
     None
 }
-
-/// The names of the workloads so far. For names that occurred again, `next` is the next number to try.
-#[derive(Default)]
-struct Names {
-    taken: BTreeSet<String>,
-    next: BTreeMap<String, u32>,
-}
-
-impl Names {
-    /// The name of a section, with other characters replaced, and with a number if it occurred before.
-    fn name(&mut self, section: &Section<'_>) -> String {
-        let plain: String = section
-            .name
-            .chars()
-            .map(|c| if is_name(&format!("x{c}")) { c } else { '-' })
-            .take(LONGEST_NAME - ROOM_FOR_NUMBER)
-            .collect();
-        let plain = plain.trim_matches('-');
-        let plain = if plain.is_empty() { "load" } else { plain };
-        if self.taken.insert(plain.to_owned()) {
-            return plain.to_owned();
-        }
-        let next = self.next.entry(plain.to_owned()).or_insert(2);
-        loop {
-            let name = format!("{plain}-{next}");
-            *next += 1;
-            if self.taken.insert(name.clone()) {
-                return name;
-            }
-        }
-    }
-}
-
-/// The length of `-10000`: a fio job has at most 10,000 sections.
-const ROOM_FOR_NUMBER: usize = 6;
 
 impl Section<'_> {
     /// True if it has this setting, and its value is not 0.

@@ -3,6 +3,7 @@
 mod command_line;
 mod detect;
 mod export;
+mod grouping;
 mod import;
 mod section_reader;
 mod sections;

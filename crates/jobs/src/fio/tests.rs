@@ -8,6 +8,7 @@ use workload::Mix;
 
 use super::*;
 use crate::error::JobError;
+use crate::groups::NamedLoad;
 use crate::job_file::Job;
 use crate::load_spec::{KEYS, LoadSpec};
 use crate::queue_depth::sample;
@@ -34,11 +35,12 @@ fn refused(fio: &str) -> (String, String) {
 }
 
 /// fio jobs from users. A test of the program runs them with fio itself.
-const SAMPLES: [&str; 4] = [
+const SAMPLES: [&str; 5] = [
     include_str!("../../samples/database.fio"),
     include_str!("../../samples/ssd.fio"),
     include_str!("../../samples/log.fio"),
     include_str!("../../samples/sizes.fio"),
+    include_str!("../../samples/together.fio"),
 ];
 
 #[test]
@@ -104,8 +106,9 @@ fn commits_strides_and_bandwidths_are_converted() {
         "[global]\nsize=8m\n[log]\nrw=write\nfdatasync=1\nbs=512\n[far]\nrw=read:60k\nbs=4k\n[slow]\nrw=read\nrate=1m\n\
          [hot]\nrw=write\nthinktime=1500\nfsync=8\npre_read=1\nbssplit=4k/:64k/\n",
     );
-    let expected = "[[load]]\nname = 'log'\npattern = 'commit'\nbs = '512B'\ntime = '3600s'\nengine = 'posix'\n\
-                    size = '8MiB'\n[[load]]\nname = 'far'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\n\
+    let expected = "together = true\n[[load]]\nname = 'log'\npattern = 'commit'\nbs = '512B'\ntime = '3600s'\n\
+                    engine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'far'\npattern = 'read'\nbs = '4KiB'\n\
+                    time = '3600s'\n\
                     stride = '64KiB'\nengine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'slow'\npattern = 'read'\n\
                     bs = '4KiB'\ntime = '3600s'\nrate = 256\narrivals = 'constant'\nengine = 'posix'\nsize = '8MiB'\n\
                     [[load]]\nname = 'hot'\npattern = 'write'\nbs = '4KiB:50,64KiB:50'\ntime = '3600s'\n\
@@ -115,6 +118,64 @@ fn commits_strides_and_bandwidths_are_converted() {
         differences.iter().any(|line| line.contains("pre_read=1: not converted: this workload creates its file")),
         "{differences:?}"
     );
+}
+
+/// fio runs a section together with those before it, unless it has a stonewall.
+#[test]
+fn sections_without_a_stonewall_become_a_group() {
+    let groups = |fio: &str| {
+        let (job, differences) = imported(fio);
+        let placed = |load: &NamedLoad| format!("{} {:?} {}", load.name, load.group, load.start);
+        let differences: Vec<String> = differences.into_iter().filter(|line| !line.contains("no runtime")).collect();
+        (job.loads.iter().map(placed).collect::<Vec<String>>(), job.text.text.contains("together = true"), differences)
+    };
+    let (all, is_together, differences) =
+        groups("[global]\nsize=8m\n[wal]\nrw=write\nfdatasync=1\n[data]\nstartdelay=1500ms\nrw=randrw\n");
+    assert_eq!(all, ["wal Some(\"sum\") 0 ns", "data Some(\"sum\") 1.50 s"]);
+    assert!(is_together && differences.is_empty(), "{differences:?}");
+    let (some, is_together, _) = groups(SAMPLES[4]);
+    let expected =
+        ["wal Some(\"group\")", "data Some(\"group\")", "scan Some(\"group-2\")", "reader Some(\"group-2\")"];
+    assert!(some.iter().zip(expected).all(|(load, start)| load.starts_with(start)), "{some:?}");
+    assert!(!is_together);
+    // A section that is left out does not separate the others, and an only one has no group.
+    let (left, is_together, _) = groups("[global]\nsize=8m\n[a]\n[b]\nrw=trim\n[sum]\n");
+    assert_eq!(left, ["a Some(\"group\") 0 ns", "sum Some(\"group\") 0 ns"]);
+    assert!(!is_together, "a load has the name of the sum");
+    let (one, _, differences) = groups("[a]\nsize=8m\nstartdelay=2-5\nexitall\n");
+    assert_eq!(one, ["a None 0 ns"]);
+    assert_eq!(
+        differences,
+        [
+            "line 3: startdelay: the shorter time of the range is used",
+            "line 3: startdelay=2-5: not converted: only sections that run at the same time have a start",
+            "line 4: exitall: not converted: each load ends on its own",
+        ]
+    );
+    let (apart, _, differences) = groups("[global]\nsize=8m\n[a]\nrw=read\n[b]\nrw=randread\npre_read=1\n");
+    assert_eq!(apart, ["a None 0 ns", "b None 0 ns"]);
+    assert!(differences[0].starts_with("line 5: [b]: diskperf runs it after the section before it: warm: "));
+    let (what, _) = refused("[a]\nsize=8m\nstartdelay=soon\n");
+    assert_eq!(what, "x.fio:3:1: startdelay: \"soon\" is not a time");
+}
+
+/// In fio, a pause follows each burst, so the queue is never deeper than a burst.
+#[test]
+fn pauses_cap_the_queue_depth_and_ramps_are_warm_ups() {
+    let load = "[a]\nrw=randread\nsize=8m\nruntime=2\nioengine=io_uring\niodepth=8\nramp_time=500ms\n";
+    for (settings, burst, depth) in [
+        ("", None, Some(8)),
+        ("thinktime=5ms\n", None, None),
+        ("thinktime=5ms\nthinktime_blocks=4\n", Some(4), Some(4)),
+        ("thinktime=5ms\nthinktime_blocks=16\n", Some(16), Some(8)),
+        ("thinktime_blocks=16\n", None, Some(8)),
+    ] {
+        let (job, differences) = imported(&format!("{load}{settings}"));
+        let spec = &job.loads[0].spec;
+        assert_eq!((spec.burst, spec.iodepth), (burst, depth), "{settings}");
+        assert_eq!(spec.warmup.map(|time| time.to_string()).as_deref(), Some("500ms"));
+        assert_eq!(differences.is_empty(), depth == Some(8), "{differences:?}");
+    }
 }
 
 /// fio has a rate of reads, and one of writes.
@@ -176,7 +237,7 @@ fn options_unknown_to_fio_are_listed() {
 }
 
 /// Each key with a value, the other words of a command line with it, and its line in fio, if fio has the key.
-const SPELLINGS: [(&str, &str, &str, &str); 24] = [
+const SPELLINGS: [(&str, &str, &str, &str); 26] = [
     ("pattern", "randwrite", "", "rw=randwrite"),
     ("pattern", "commit", "", "rw=write"),
     ("bs", "8KiB", "randread", "bs=8192"),
@@ -185,6 +246,7 @@ const SPELLINGS: [(&str, &str, &str, &str); 24] = [
     ("jobs", "3", "randread", "numjobs=3"),
     ("direct", "true", "randread", "direct=1"),
     ("time", "10s", "randread", "runtime=10000000us"),
+    ("warmup", "5s", "randread", "ramp_time=5000000us"),
     ("rate", "100", "randread", "rate_iops=100"),
     ("arrivals", "poisson", "randread --rate 100", "rate_process=poisson"),
     ("reads", "70", "randrw", "rwmixread=70"),
@@ -192,6 +254,7 @@ const SPELLINGS: [(&str, &str, &str, &str); 24] = [
     ("order", "replacement", "randread", "norandommap=1"),
     ("stride", "1MiB", "read", "rw=read:917504"),
     ("think", "1ms", "randread", "thinktime=1000us"),
+    ("burst", "8", "randread --think 1ms", "thinktime_blocks=8"),
     ("fsync", "8", "randwrite", "fsync=8"),
     ("fdatasync", "8", "randwrite", "fdatasync=8"),
     ("sync", "dsync", "randwrite", "sync=dsync"),

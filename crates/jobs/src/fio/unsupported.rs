@@ -2,7 +2,7 @@
 
 /// Settings that do not change the measurement, or that diskperf always has: workloads take turns, files are synced and
 /// removed, and the jobs of a workload are reported together.
-pub(super) const NEEDLESS: [&str; 35] = [
+pub(super) const NEEDLESS: [&str; 34] = [
     "allrandrepeat",
     "clat_percentiles",
     "create_on_open",
@@ -14,7 +14,6 @@ pub(super) const NEEDLESS: [&str; 35] = [
     "disk_util",
     "end_fsync",
     "eta",
-    "exitall",
     "fallocate",
     "fixedbufs",
     "fsync_on_close",
@@ -41,7 +40,7 @@ pub(super) const NEEDLESS: [&str; 35] = [
 ];
 
 /// The reason for each setting.
-pub(super) const REASONS: [(&str, &str); 15] = [
+pub(super) const REASONS: [(&str, &str); 14] = [
     ("directory", "name the directory on the command line: diskperf run JOB.toml DIRECTORY"),
     ("filename", "name a target on the command line: a directory, file:PATH (only reads) or new:FSTYPE@DEVICE"),
     ("invalidate", "reads always start with a cold page cache; warm = true fills it first"),
@@ -52,11 +51,10 @@ pub(super) const REASONS: [(&str, &str); 15] = [
     ("numa_cpu_nodes", "use numactl"),
     ("cpus_allowed", "use taskset"),
     ("nice", "use nice"),
-    ("ramp_time", "diskperf has no warm-up; every round counts"),
-    ("startdelay", "workloads run one after another"),
     ("verify", "diskperf always checks samples of the data that it reads"),
     ("zero_buffers", "set it on the command line: diskperf run JOB.toml --data zeros"),
-    ("flow", "workloads run one after another"),
+    ("exitall", "each load ends on its own"),
+    ("flow", "loads do not wait for each other"),
 ];
 
 /// The reason for all other settings.

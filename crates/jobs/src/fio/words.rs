@@ -14,6 +14,9 @@ pub(super) const POLLS: &str = "sqthread_poll";
 /// The setting of a round that ends by its time only.
 pub(super) const TIMED: &str = "time_based";
 
+/// The setting of the time before a section starts.
+pub(super) const DELAY: &str = "startdelay";
+
 /// The setting of draws with replacement.
 pub(super) const NO_MAP: &str = "norandommap";
 

@@ -191,6 +191,11 @@ fn maker(file_system: &str) -> &'static Maker {
     MAKERS.iter().find(|maker| maker.names.contains(&file_system)).unwrap_or(&OTHER)
 }
 
+/// The names of the known file systems. Others work too, if their mkfs is installed.
+pub fn file_systems() -> impl Iterator<Item = &'static str> {
+    PACKAGES.iter().map(|(name, _)| *name)
+}
+
 /// Checks that the mkfs of this file system is installed. The error is the package that has it, if known.
 pub(crate) fn tool(file_system: &str) -> Result<(), Option<&'static str>> {
     match Mkfs::plan(file_system, None, &[]) {

@@ -10,15 +10,20 @@ use workload::programs::classic1983::BYTES_1983;
 /// The environment variable that tells a test which runs itself again which half to run.
 pub const CHILD: &str = "DISKPERF_INSTRUCTIONS_CHILD";
 
-/// The instructions of a whole command.
+/// The instructions of a whole command. Cachegrind without a cache counts the same as callgrind, in half the time.
 pub fn count(words: &[&str]) -> u64 {
-    collected(&run(&["--tool=callgrind", "--callgrind-out-file=/dev/null"], words, None))
+    let said = run(&["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"], words, None);
+    number_after(&said, "refs: ")
 }
 
 /// The number of instructions in the output of callgrind.
 pub fn collected(said: &str) -> u64 {
-    let counted = said.lines().find_map(|line| line.split_once("Collected : ")).expect("a line Collected");
-    counted.1.trim().parse().expect("a number")
+    number_after(said, "Collected : ")
+}
+
+fn number_after(said: &str, label: &str) -> u64 {
+    let counted = said.lines().find_map(|line| line.split_once(label)).expect("a line with the number");
+    counted.1.trim().replace(',', "").parse().expect("a number")
 }
 
 /// Runs a command under valgrind. Returns valgrind's output.

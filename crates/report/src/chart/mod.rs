@@ -60,6 +60,8 @@ pub enum Subject {
     Time,
     /// Seconds per run over the size of the buffer.
     Sweep,
+    /// Rates over a swept setting of a workload.
+    Setting,
     /// Published figures next to those of the run.
     Paper,
 }

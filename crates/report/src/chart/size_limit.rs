@@ -63,6 +63,7 @@ fn say(chart: &mut Chart, count: usize, of_other: Option<Subject>) {
         Some(Subject::Together) => " of what ran at once".to_owned(),
         Some(Subject::Time) => " of where the time went".to_owned(),
         Some(Subject::Sweep) => " over sizes of a buffer".to_owned(),
+        Some(Subject::Setting) => " over settings".to_owned(),
         Some(Subject::Paper) => " of what was published".to_owned(),
     };
     let said = format!(" ({count} more {charts}{what} left to the table)");

@@ -151,10 +151,10 @@ pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
 /// Returns the controllers ranked by the direct and by the indirect approach, with the bottleneck under each figure.
 /// Below it are the ratio of the two controllers that the question compares, and the conclusion.
 pub fn approaches(all: &Approaches, page: Page) -> String {
-    let is_beside = |one: &Transactions, other: &Transactions| {
+    let ran_with_others = |one: &Transactions, other: &Transactions| {
         (&one.approach, &one.conditions) == (&other.approach, &other.conditions)
     };
-    let rows: Vec<&[Transactions]> = all.cells.chunk_by(is_beside).collect();
+    let rows: Vec<&[Transactions]> = all.cells.chunk_by(ran_with_others).collect();
     let headings = rows.first().into_iter().flat_map(|row| row.iter());
     let headings = headings.map(|cell| Column::figures(format!("{}\n{}", cell.computer, cell.configuration)));
     let mut grid = Grid::new([Column::words("")].into_iter().chain(headings).collect());

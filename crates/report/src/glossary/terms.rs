@@ -39,6 +39,26 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Measure the law of the device that you ask about: diskperf probe TARGET -o disk.toml.",
     },
     Entry {
+        word: "all loads",
+        also: &["sum", "sum_of", "beside", "group_settings"],
+        brief: "the sum of loads that ran at the same time",
+        says: "Bytes or operations of all loads of a group, from the start of the first load to the end of the last. \
+               Only this row has the CPU time of kernel threads, and the bytes of the device. It has no latency and \
+               no bottleneck: each load has its own.",
+        when: "The last rows of a job file with together = true or group. In JSON, sum_of names the loads; each load \
+               has group, beside (the other loads) and group_settings (a checksum of all loads).",
+        advice: "Let all loads end together (time plus start): the sum also counts the time after a load ended.",
+    },
+    Entry {
+        word: "knee",
+        also: &["sweep"],
+        brief: "the value of a swept option from which on more adds little",
+        says: "The smallest value that no larger value beats by more than 10 %, as the 95 % intervals show. All \
+               smaller values must be too small. Over block sizes, the rates are bytes per second.",
+        when: "Below the table of io with several values of an option, and in the charts of its page.",
+        advice: "If it is not decided, use more --rounds, a longer --time, or larger values.",
+    },
+    Entry {
         word: "sizes",
         also: &[],
         brief: "how to type a size: 4k, 4KiB, 4kB",

@@ -25,11 +25,12 @@ use crate::presentation::{Layout, Presentation};
 use crate::{header, shell};
 
 /// The titles of the charts of each subject, in the order of the page.
-const SUBJECTS: [(Subject, &str); 7] = [
+const SUBJECTS: [(Subject, &str); 8] = [
     (Subject::Rates, "Rates"),
     (Subject::Paper, "Published and measured"),
     (Subject::Together, "Alone and together"),
     (Subject::Sweep, "Buffer size"),
+    (Subject::Setting, "Rate by setting"),
     (Subject::Latency, "Latency"),
     (Subject::OverTime, "Rate over time"),
     (Subject::Time, "Time breakdown"),
@@ -71,9 +72,9 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             p class="when" { (when(run)) }
             @if let Some(choice) = &document.run.choice { (compared(&shown, choice, run.presentation, &all, place)) }
             // The curves of a sweep show at a glance what its table shows in many rows, so they come first.
-            (subjects(&all, place, |subject| subject == Subject::Sweep))
+            (subjects(&all, place, is_of_sweep))
             @if document.run.choice.is_none() { (table_of(document, run.presentation, place)) }
-            (subjects(&all, place, |subject| subject != Subject::Sweep))
+            (subjects(&all, place, |subject| !is_of_sweep(subject)))
             @if !run.published.is_empty() {
                 (place.heading("Published beside simulated"))
                 (replication::tables(run.published))
@@ -96,6 +97,11 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             @if !document.cells.is_empty() { (raw_data::rounds(&Run { document, ..*run }, has_rates)) }
         }
     }
+}
+
+/// True for the curves of a sweep.
+fn is_of_sweep(subject: Subject) -> bool {
+    matches!(subject, Subject::Sweep | Subject::Setting)
 }
 
 /// Returns the charts of some subjects, each under its title. Rates over time have many charts, so they are not printed
@@ -147,7 +153,7 @@ fn compared(shown: &ShownDocument, choice: &Choice, presentation: Presentation, 
 /// interruption is above it, errors are below it.
 fn verdict(document: &Document, presentation: Presentation, all: &[Chart], place: Place) -> Markup {
     let run = &document.run;
-    let is_swept = all.iter().any(|chart| chart.subject == Subject::Sweep);
+    let is_swept = all.iter().any(|chart| is_of_sweep(chart.subject));
     let is_together = document.cells.iter().any(|cell| cell.together);
     html! {
         @if let Some(interrupted) = header::interrupted(document) {

@@ -1,5 +1,6 @@
 //! Hash table from blocks to buffers, so that the cost of a lookup does not depend on the number of buffers.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -17,21 +18,18 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(super) struct Index {
     keys: Vec<BlockKey>,
     /// First buffer of each chain; `next` has the following one for each buffer.
-    chains: Vec<BufferId>,
+    chains: Box<[BufferId; CHAINS]>,
     next: Vec<BufferId>,
-    shift: u32,
 }
+
+/// Number of chains. A constant, so that no index needs a check. A machine of 1983 has a hundred buffers.
+const CHAINS: usize = 1 << CHAIN_BITS;
+const CHAIN_BITS: u32 = 12;
 
 impl Index {
     /// Creates the table for `buffers` empty buffers.
     pub(super) fn new(buffers: usize) -> Index {
-        let chains = (2 * buffers).next_power_of_two().max(2);
-        Index {
-            keys: vec![NOTHING; buffers],
-            chains: vec![END; chains],
-            next: vec![END; buffers],
-            shift: u64::BITS - chains.trailing_zeros(),
-        }
+        Index { keys: vec![NOTHING; buffers], chains: Box::new([END; CHAINS]), next: vec![END; buffers] }
     }
 
     pub(super) fn keys(&self) -> &[BlockKey] {
@@ -39,7 +37,7 @@ impl Index {
     }
 
     pub(super) fn find(&self, key: BlockKey) -> Option<BufferId> {
-        let mut id = self.chains[self.chain(key)];
+        let mut id = self.chains[chain(key)];
         while id != END && self.keys[usize::from(id)] != key {
             id = self.next[usize::from(id)];
         }
@@ -50,7 +48,7 @@ impl Index {
     pub(super) fn set(&mut self, id: BufferId, key: BlockKey) {
         let held = core::mem::replace(&mut self.keys[usize::from(id)], key);
         if held != NOTHING {
-            let chain = self.chain(held);
+            let chain = chain(held);
             let after = self.next[usize::from(id)];
             if self.chains[chain] == id {
                 self.chains[chain] = after;
@@ -63,14 +61,15 @@ impl Index {
             }
         }
         if key != NOTHING {
-            let chain = self.chain(key);
-            self.next[usize::from(id)] = core::mem::replace(&mut self.chains[chain], id);
+            self.next[usize::from(id)] = core::mem::replace(&mut self.chains[chain(key)], id);
         }
     }
+}
 
-    fn chain(&self, key: BlockKey) -> usize {
-        (key.0.wrapping_mul(SPREAD) >> self.shift) as usize
-    }
+/// The chain of a block: below [`CHAINS`].
+#[inline]
+fn chain(key: BlockKey) -> usize {
+    (key.0.wrapping_mul(SPREAD) >> (u64::BITS - CHAIN_BITS)) as usize
 }
 
 #[cfg(test)]

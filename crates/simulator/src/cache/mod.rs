@@ -221,6 +221,11 @@ impl Cache {
         }
     }
 
+    /// True if no buffer has a block.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.index.keys().iter().all(|key| *key == NOTHING)
+    }
+
     /// Returns a dirty buffer, if there is one.
     pub(crate) fn first_dirty(&self) -> Option<BufferId> {
         self.buffers.iter().position(|buffer| buffer.state == State::Dirty).map(|index| index as BufferId)

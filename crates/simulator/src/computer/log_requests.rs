@@ -7,7 +7,7 @@ use units::{Moment, Virtual};
 use super::{Computer, watchdog};
 use crate::block::{Kind, Request, Token};
 use crate::cache::{BlockKey, BufferId, Cache, State, Victim};
-use crate::cpu::{Cause, Process};
+use crate::cpu::Process;
 use crate::fs::Extent;
 use crate::process::{Channel, Demand};
 
@@ -42,7 +42,7 @@ impl Computer {
             return Err(Demand::Sleep(Channel::Buffer(token)));
         }
         self.prepare_log_write(self.procs[process].drive, extent);
-        Ok(self.hand_over(process, token))
+        Ok(Demand::Start(token))
     }
 
     /// Starts to read a part of a log into no buffer, once the previous request has ended.
@@ -54,7 +54,7 @@ impl Computer {
         }
         request.extent = extent;
         request.in_flight = true;
-        Ok(self.hand_over(process, token))
+        Ok(Demand::Start(token))
     }
 
     /// Starts to read consecutive blocks into free buffers. Returns `None` if none is read: the request of the drive is
@@ -84,18 +84,13 @@ impl Computer {
         }
         request.extent = Extent { sector: first.sector, sectors };
         request.in_flight = true;
-        Some(self.hand_over(process, token))
+        Some(Demand::Start(token))
     }
 
     /// Returns the demand of a process that must wait for requests of this kind; `None` if none is in flight.
     pub(super) fn awaits_log(&mut self, process: Process, kind: Kind) -> Option<Demand> {
         let token = self.log_token(self.procs[process].drive, kind);
         self.log_request(token).in_flight.then_some(Demand::Sleep(Channel::Buffer(token)))
-    }
-
-    fn hand_over(&mut self, process: Process, token: BufferId) -> Demand {
-        self.procs[process].hand_over = Some(token);
-        Demand::Spend(Cause::Start, self.driver.start)
     }
 
     /// Marks the dirty buffers of a part of a log as being written.

@@ -1,7 +1,7 @@
 //! A simulated computer: hardware, controller, and the operating system that runs processes on them.
 //!
 //! ```text
-//!   process ─ step ─> Demand: spend | sleep | return          (fs/, steps.rs)
+//!   process ─ step ─> Demand: start | sleep                   (fs/, steps.rs)
 //!      │ hands over a request                                 │ processor: cpu/
 //!      ▼                                                      ▼
 //!   controller/ ── drives, bus ── interrupts ──────────> a buffer arrives: processes asleep on it wake up
@@ -28,14 +28,14 @@ use workload::{DeviceUse, Reason};
 use crate::block::{Kind, Request, Token};
 use crate::bus::Bus;
 use crate::cache::{BufferId, Cache, State};
-use crate::controller::{Controller, Hardware, TimeAccount};
+use crate::controller::{Controller, Hardware, Signal, TimeAccount};
 use crate::cpu::{Cause, Completed, Process, Processor};
 use crate::description::{self, Description, Driver, Invalid, Kernel};
 use crate::drive::{Drive, start_counting, stop_counting};
 use crate::engine::{Engine, Event, Handler};
 use crate::fs::FileSystem;
 use crate::namespace::{FileId, Namespace};
-use crate::process::{Channel, Demand, Proc};
+use crate::process::{Channel, Proc};
 use crate::tasks::Task;
 use crate::time_accounts::Accounts;
 use crate::timeline::{Mark, Track, requests};
@@ -225,25 +225,16 @@ impl Computer {
     }
 
     /// Handles the next event. Returns the process whose work on the processor has ended, if any. The processor then
-    /// rests until the process gets new work and `dispatch` is called.
+    /// rests until the process gets new work and `dispatch` is called. If `may_end` is true, work that no other event
+    /// interrupts may end, too.
     #[inline]
-    fn advance(&mut self) -> Option<Process> {
+    fn advance(&mut self, may_end: bool) -> Option<Process> {
         let event = self.hardware.engine.calendar.next().expect("the clock ticks for ever");
         match event {
             Event::Cpu => match self.hardware.processor.completed(&self.hardware.engine) {
                 Completed::Process(process) => return Some(process),
-                Completed::Section => self.dispatch(),
-                Completed::Interrupt(handler) => {
-                    if let Handler::Controller(signal) = handler
-                        && let Some(request) = self.controller.served(&mut self.hardware, signal)
-                    {
-                        self.arrived(request);
-                        while let Some(request) = self.controller.next_completed() {
-                            self.arrived(request);
-                        }
-                    }
-                    self.dispatch();
-                }
+                Completed::Interrupt(Handler::Controller(signal)) => return self.served(signal, may_end),
+                Completed::Section | Completed::Interrupt(_) => return self.dispatch_through(may_end),
             },
             Event::Tick => {
                 let tick = Nanos(1_000_000_000 / u64::from(self.kernel.clock_hertz));
@@ -253,59 +244,54 @@ impl Computer {
             }
             Event::Awake(process) => {
                 self.end_pause(usize::from(process));
-                self.dispatch();
+                return self.dispatch_through(may_end);
             }
             // If this interrupts, the processor handles the interrupt at once.
-            Event::Controller(event) => self.controller.happens(&mut self.hardware, event),
-        }
-        None
-    }
-
-    /// Handles events until the work of a program on the processor has ended. Returns `None` if the simulation must end
-    /// before. It does not depend on the streams, so it is compiled once.
-    fn next_program(&mut self) -> Option<Process> {
-        while !self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
-            let Some(process) = self.advance() else { continue };
-            if process < self.namespaces.len() {
-                return Some(process);
+            Event::Controller(event) => {
+                if let Some(signal) = self.controller.happens(&mut self.hardware, event) {
+                    return self.served(signal, may_end);
+                }
             }
-            self.go_on_task(process);
-            self.dispatch();
         }
         None
     }
 
-    /// Continues the call of a process whose work on the processor has ended. Returns its outcome if the call returns
-    /// before the process needs the processor longer or sleeps. `returned` is true if another call of the process has
-    /// just returned. Compiled once, too.
-    #[inline(never)]
-    fn proceed(&mut self, process: Process, returned: bool) -> Option<Result<u32, Reason>> {
-        let mut returned = returned;
+    /// Continues after an interrupt of the controller was served.
+    fn served(&mut self, signal: Signal, may_end: bool) -> Option<Process> {
+        if let Some(request) = self.controller.served(&mut self.hardware, signal) {
+            self.arrived(request);
+            while let Some(request) = self.controller.next_completed() {
+                self.arrived(request);
+            }
+        }
+        self.dispatch_through(may_end)
+    }
+
+    /// Lets the processor go on, and handles events until the work of a program on it has ended. Returns `None` if the
+    /// simulation must end before. It does not depend on the streams, so it is compiled once.
+    fn next_program(&mut self) -> Option<Process> {
+        let mut ended = self.dispatch_through(true);
         loop {
-            match self.step(process) {
-                Demand::Spend(cause, work) => {
-                    let Hardware { engine, processor, .. } = &mut self.hardware;
-                    // A process that returns from a call yields to processes that woke up meanwhile.
-                    let yields = returned && processor.is_wanted();
-                    returned = false;
-                    if !processor.spend(engine, process, (cause, work), !yields) {
-                        if yields {
-                            processor.give_way(engine, process);
-                        }
-                        return None;
-                    }
+            if let Some(process) = ended {
+                if process < self.namespaces.len() {
+                    return Some(process);
                 }
-                Demand::Sleep(channel) => {
-                    self.sleep(process, channel);
-                    return None;
-                }
-                Demand::Return(outcome) => return Some(outcome),
+                self.go_on_task(process);
+                ended = self.dispatch_through(true);
+            } else if self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
+                return None;
+            } else {
+                ended = self.advance(true);
             }
         }
     }
 
     fn dispatch(&mut self) {
         self.hardware.processor.dispatch(&mut self.hardware.engine);
+    }
+
+    fn dispatch_through(&mut self, may_end: bool) -> Option<Process> {
+        self.hardware.processor.dispatch_through(&mut self.hardware.engine, may_end)
     }
 
     /// Completes a transfer. Wakes the processes that sleep on its buffers, and those that sleep on any buffer, in the
@@ -412,7 +398,10 @@ impl Computer {
         let count = &mut self.queued[drive];
         *count = if more { *count + 1 } else { *count - 1 };
         let (count, now) = (*count, self.hardware.now());
-        self.hardware.engine.timeline.enter(Track::Queue(drive), requests(count), count > 0, now);
+        let timeline = &mut self.hardware.engine.timeline;
+        if timeline.is_kept() {
+            timeline.enter(Track::Queue(drive), requests(count), count > 0, now);
+        }
     }
 
     /// Lets time pass until all dirty data are on the drives (a `sync`). Returns false if the simulation was given up.
@@ -436,7 +425,7 @@ impl Computer {
 
     /// Handles the next event between two streams, when only tasks run.
     fn advance_tasks(&mut self) {
-        if let Some(task) = self.advance() {
+        if let Some(task) = self.advance(false) {
             self.go_on_task(task);
             self.dispatch();
         }

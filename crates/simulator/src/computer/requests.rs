@@ -1,6 +1,6 @@
 //! Converts operations of programs into requests to file systems.
 
-use workload::{Durability, Op, Reason};
+use workload::{Durability, HANDLES, Op, Reason};
 
 use super::Computer;
 use super::watchdog::PER_BLOCK;
@@ -14,14 +14,17 @@ const NAME_BLOCKS: u64 = 64;
 impl Computer {
     /// Applies the operation to names and sizes, and returns the request to the file system.
     pub(super) fn begin(&mut self, process: Process, op: &Op) -> Request {
-        let drive = self.procs[process].drive;
-        let times_names = self.file_systems[drive].times_names();
+        let proc = &self.procs[process];
+        let file_system = &self.file_systems[proc.drive];
+        let times_names = file_system.times_names();
         let namespace = &mut self.namespaces[process];
         let before = if times_names { namespace.subject(op) } else { None };
         let outcome = namespace.apply(op);
         // Usually data move. Then no name changes, and no file is released.
-        if let Ok(Some(to)) = outcome {
-            return self.begin_transfer(process, op, to);
+        if let Ok(Some(transfer)) = outcome {
+            let blocks = transfer.bytes / file_system.block_bytes();
+            self.watchdog.grant(PER_BLOCK * (1 + u64::from(blocks)));
+            return data_request(op, transfer, &proc.durable);
         }
         let released = namespace.take_released();
         let name = if times_names && outcome.is_ok() { self.name_call(process, op, before, &released) } else { None };
@@ -45,20 +48,6 @@ impl Computer {
         };
         self.watchdog.grant(PER_BLOCK * (1 + blocks));
         request
-    }
-
-    /// Returns the request to the file system for data to read or write.
-    fn begin_transfer(&mut self, process: Process, op: &Op, Transfer { file, offset, bytes }: Transfer) -> Request {
-        let proc = &self.procs[process];
-        let blocks = bytes / self.file_systems[proc.drive].block_bytes();
-        self.watchdog.grant(PER_BLOCK * (1 + u64::from(blocks)));
-        match *op {
-            Op::Read { .. } | Op::ReadAt { .. } | Op::ReadTail { .. } => Request::Read { file, offset, bytes },
-            Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. } => {
-                Request::Write { file, offset, bytes, waits: proc.durable[handle.index()] }
-            }
-            _ => unreachable!("{op} moves no data"),
-        }
     }
 
     /// Performs the operation on a name at once, if names take time on its file system. `before` is the subject before
@@ -95,5 +84,17 @@ impl Computer {
         };
         let file = before.or_else(|| namespace.subject(op))?;
         Some(NameCall { work, root, directory, file, releases: released.contains(&file) })
+    }
+}
+
+/// Returns the request to the file system for data to read or write. `durable` is true for each handle whose writes
+/// wait for the drive.
+fn data_request(op: &Op, Transfer { file, offset, bytes }: Transfer, durable: &[bool; HANDLES]) -> Request {
+    match *op {
+        Op::Read { .. } | Op::ReadAt { .. } | Op::ReadTail { .. } => Request::Read { file, offset, bytes },
+        Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. } => {
+            Request::Write { file, offset, bytes, waits: durable[handle.index()] }
+        }
+        _ => unreachable!("{op} moves no data"),
     }
 }

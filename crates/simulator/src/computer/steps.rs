@@ -1,11 +1,14 @@
 //! Performs the steps of a call. The file system of the process decides them.
 
 use units::Nanos;
+use workload::Reason;
 
 use super::Computer;
 use crate::block::Kind;
 use crate::cache::{BlockKey, BufferId, Cache, State, Victim};
-use crate::cpu::{Cause, Process};
+use crate::controller::Hardware;
+use crate::cpu::{Cause, Process, Processor};
+use crate::engine::{Engine, Handler};
 use crate::fs::{Extent, Host, Step};
 use crate::process::{Channel, Demand, Proc};
 
@@ -22,49 +25,84 @@ enum Outcome {
 use Outcome::{Again, Done, Last};
 
 impl Computer {
-    /// Advances a process to its next demand. First submits a request whose processor time has been spent.
-    #[inline(always)]
-    pub(super) fn step(&mut self, process: Process) -> Demand {
-        let proc = &mut self.procs[process];
-        let drive = proc.drive;
-        let mut known = proc.step.take();
-        if let Some(buffer) = proc.hand_over.take() {
+    /// Continues the call of a process whose work on the processor has ended. First submits a request whose processor
+    /// time has been spent. Returns the outcome of the call if it returns before the process needs the processor longer
+    /// or sleeps. `returned` is true if another call of the process has just returned.
+    ///
+    /// It does not depend on the streams, so it is compiled once.
+    #[inline(never)]
+    pub(super) fn proceed(&mut self, process: Process, returned: bool) -> Option<Result<u32, Reason>> {
+        let mut returned = returned;
+        if let Some(buffer) = self.procs[process].hand_over.take() {
             self.submit(buffer);
         }
         loop {
-            let Computer { kernel, driver, cache, file_systems, procs, .. } = self;
-            let proc = &mut procs[process];
-            let step = match known.take() {
-                Some(step) => step,
-                None => {
-                    let mut host = Host { kernel, cache, drive, held: proc.buffer };
-                    let step = file_systems[drive].next(&mut proc.plan, &mut host);
-                    proc.buffer = host.held;
-                    step
-                }
-            };
+            let step = self.next_step(process, &mut returned)?;
             let outcome = match step {
-                Step::Spend(cause, work) => return Demand::Spend(cause, work),
-                Step::Return(outcome) => return Demand::Return(outcome),
+                Step::Return(outcome) => return Some(outcome),
+                Step::HandOver(buffer) => Last(Demand::Start(buffer)),
+                Step::Sleep(buffer) => Last(Demand::Sleep(Channel::Buffer(buffer))),
                 Step::WriteLog(_) | Step::AwaitLog | Step::ReadLog(_) | Step::AwaitRead | Step::ReadRun { .. } => {
-                    self.perform_on_log(process, drive, step)
+                    self.perform_on_log(process, step)
                 }
-                _ => Hands { proc, cache, start: driver.start, drive }.perform(step),
+                _ => self.hands(process).perform(step),
             };
-            match outcome {
-                Done => {}
-                Last(demand) => return demand,
+            let demand = match outcome {
+                Done => continue,
+                Last(demand) => demand,
                 Again(demand) => {
                     self.procs[process].step = Some(step);
-                    return demand;
+                    demand
+                }
+            };
+            match demand {
+                Demand::Start(buffer) => {
+                    let (start, Hardware { engine, processor, .. }) = (self.driver.start, &mut self.hardware);
+                    if !spend(processor, engine, process, (Cause::Start, start), &mut returned) {
+                        self.procs[process].hand_over = Some(buffer);
+                        return None;
+                    }
+                    self.submit(buffer);
+                }
+                Demand::Sleep(channel) => {
+                    self.sleep(process, channel);
+                    return None;
                 }
             }
         }
     }
 
+    /// Returns the next step of a process that is not to spend processor time; `None` if it needs the processor longer.
+    /// Only a few parts of the computer take part until then, so each is looked up once.
+    #[inline(always)]
+    fn next_step(&mut self, process: Process, returned: &mut bool) -> Option<Step> {
+        let Computer { kernel, cache, file_systems, procs, hardware: Hardware { engine, processor, .. }, .. } = self;
+        let proc = &mut procs[process];
+        if let Some(step) = proc.step.take() {
+            return Some(step);
+        }
+        let drive = proc.drive;
+        let file_system = &mut file_systems[drive];
+        loop {
+            let mut host = Host { kernel, cache, drive, held: proc.buffer };
+            let step = file_system.next(&mut proc.plan, &mut host);
+            proc.buffer = host.held;
+            let Step::Spend(cause, work) = step else { return Some(step) };
+            if !spend(processor, engine, process, (cause, work), returned) {
+                return None;
+            }
+        }
+    }
+
+    fn hands(&mut self, process: Process) -> Hands<'_> {
+        let proc = &mut self.procs[process];
+        Hands { drive: proc.drive, proc, cache: &mut self.cache }
+    }
+
     /// Performs a step that may transfer several blocks with one request.
     #[inline(never)]
-    fn perform_on_log(&mut self, process: Process, drive: usize, step: Step) -> Outcome {
+    fn perform_on_log(&mut self, process: Process, step: Step) -> Outcome {
+        let drive = self.procs[process].drive;
         match step {
             Step::WriteLog(extent) => self.write_log(process, extent).map_or_else(Again, Last),
             Step::AwaitLog => self.awaits_log(process, Kind::Write).map_or(Done, Again),
@@ -74,14 +112,29 @@ impl Computer {
             Step::ReadRun { extent, .. } if self.cache.find(BlockKey::new(drive, extent.sector)).is_some() => Done,
             Step::ReadRun { extent, blocks } => match self.read_run(process, extent, blocks) {
                 Some(demand) => Last(demand),
-                None => {
-                    let Computer { driver, cache, procs, .. } = self;
-                    Hands { proc: &mut procs[process], cache, start: driver.start, drive }.start_read(extent)
-                }
+                None => self.hands(process).start_read(extent),
             },
             _ => unreachable!("{step:?} is not for a log"),
         }
     }
+}
+
+/// Gives a process work on the processor. Returns true if it is done at once. A process that has just returned from a
+/// call yields to processes that woke up meanwhile.
+#[inline(always)]
+fn spend(
+    processor: &mut Processor<Handler>,
+    engine: &mut Engine,
+    process: Process,
+    work: (Cause, Nanos),
+    returned: &mut bool,
+) -> bool {
+    let yields = core::mem::take(returned) && processor.is_wanted();
+    let is_done = processor.spend(engine, process, work, !yields);
+    if yields {
+        processor.give_way(engine, process);
+    }
+    is_done
 }
 
 /// A process that works on the buffers of its drive. Only these parts of the computer take part, so each is looked up
@@ -89,13 +142,12 @@ impl Computer {
 struct Hands<'a> {
     proc: &'a mut Proc,
     cache: &'a mut Cache,
-    /// Processor time to start a request.
-    start: Nanos,
     drive: usize,
 }
 
 impl Hands<'_> {
-    #[inline]
+    /// Outlined: usually the file system has performed what takes no time.
+    #[inline(never)]
     fn perform(&mut self, step: Step) -> Outcome {
         match step {
             Step::Read(extent) => self.read(extent),
@@ -114,11 +166,6 @@ impl Hands<'_> {
                 self.cache.dirty(buffer, sectors);
                 self.cache.touch(buffer);
                 Done
-            }
-            Step::WriteBehind(sectors) => {
-                let buffer = self.proc.buffer;
-                self.cache.dirty_to_move(buffer, sectors);
-                Last(self.start(buffer, State::Writing))
             }
             Step::WriteSync(sectors) => self.write_sync(sectors),
             Step::WriteBack(extent) => match self.find(extent) {
@@ -249,8 +296,7 @@ impl Hands<'_> {
     #[inline]
     fn start(&mut self, buffer: BufferId, state: State) -> Demand {
         self.cache.set_moving(buffer, state);
-        self.proc.hand_over = Some(buffer);
-        Demand::Spend(Cause::Start, self.start)
+        Demand::Start(buffer)
     }
 
     #[inline]

@@ -16,7 +16,7 @@ use super::{Computer, Watched};
 use crate::cache::BlockKey;
 use crate::cpu::Process;
 use crate::drive::Activity;
-use crate::fs::{FileSystem, Host};
+use crate::fs::{Extent, FileSystem, Host};
 use crate::namespace::Namespace;
 use crate::time_accounts::ProgramTime;
 use crate::time_breakdown::breakdown;
@@ -46,8 +46,9 @@ impl Computer {
                     Some(Step::Op(op)) => {
                         running.op = Some((op, running.due.take().unwrap_or(now)));
                         let request = self.begin(process, &op);
-                        self.procs[process].plan.begin(request);
-                        self.procs[process].in_call = true;
+                        let proc = &mut self.procs[process];
+                        proc.plan.begin(request);
+                        proc.in_call = true;
                     }
                     Some(Step::Think(span)) => return self.pause(process, now + span),
                     Some(Step::At(span)) => {
@@ -120,17 +121,32 @@ impl Computer {
 
     /// Returns how many blocks of the programs' files are in memory, out of all blocks.
     fn residency(&self) -> Residency {
-        let mut residency = Residency::default();
+        let mut residency = Residency { pages: 0, of: self.file_blocks() };
+        // Usually no block is in memory.
+        if self.cache.is_empty() {
+            return residency;
+        }
+        self.visit(|drive, extent| {
+            let buffer = self.cache.find(BlockKey::new(drive, extent.sector));
+            residency.pages += u64::from(buffer.is_some());
+        });
+        residency
+    }
+
+    /// Number of blocks of the programs' files.
+    fn file_blocks(&self) -> u64 {
+        let mut blocks = 0;
+        self.visit(|_, _| blocks += 1);
+        blocks
+    }
+
+    /// Calls `each` for every block of the programs' files, with its drive.
+    fn visit(&self, mut each: impl FnMut(usize, Extent)) {
         for (proc, namespace) in self.procs.iter().zip(&self.namespaces) {
             for file in namespace.files() {
-                self.file_systems[proc.drive].visit(file, |extent| {
-                    residency.of += 1;
-                    let buffer = self.cache.find(BlockKey::new(proc.drive, extent.sector));
-                    residency.pages += u64::from(buffer.is_some());
-                });
+                self.file_systems[proc.drive].visit(file, |extent| each(proc.drive, extent));
             }
         }
-        residency
     }
 }
 
@@ -157,7 +173,6 @@ impl World for Computer {
         for process in 0..streams.len() {
             self.hardware.processor.admit(&self.hardware.engine, process);
         }
-        self.dispatch();
         let mut left = streams.len();
         self.watchdog.begin(self.events());
         while left > 0 {
@@ -168,14 +183,17 @@ impl World for Computer {
             let (stream, recorder) = (&mut streams[process], &mut recorders[process]);
             self.go_on(process, &mut running[process], stream, recorder);
             left -= usize::from(running[process].ended);
-            self.dispatch();
         }
+        self.dispatch();
         self.accounts();
         Ok(running.into_iter().map(|running| running.span).collect())
     }
 
     /// Writes dirty buffers and forgets the cache, as an unmount does. No block is read if no program asks for it.
     fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
+        if wanted == Cache::AsIs {
+            return Ok(CacheState::Unknown(Unproven::NotAsked));
+        }
         if wanted == Cache::Cold {
             self.settle();
             self.cache.forget_clean();
@@ -183,7 +201,6 @@ impl World for Computer {
         }
         let residency = self.residency();
         Ok(match (wanted, residency) {
-            (Cache::AsIs, _) => CacheState::Unknown(Unproven::NotAsked),
             (_, Residency { of: 0, .. }) => CacheState::Unknown(Unproven::NoFiles),
             (Cache::Cold, Residency { pages: 0, .. }) => CacheState::Cold,
             (Cache::Warm, Residency { pages, of }) if pages == of => CacheState::Warm,
@@ -206,7 +223,7 @@ impl World for Computer {
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
-        Ok(Some(Residency { pages: self.cache.unwritten() as u64, of: self.residency().of }))
+        Ok(Some(Residency { pages: self.cache.unwritten() as u64, of: self.file_blocks() }))
     }
 
     fn device_bytes(&mut self) -> Option<DeviceBytes> {

@@ -35,13 +35,24 @@ impl Hardware {
         self.engine.calendar.schedule_at(moment, engine::Event::Controller(event));
     }
 
-    /// Schedules the event and consumes it at once if it is the next one. Returns whether it was.
+    /// Schedules the event, and takes it at once if it is the next one. Returns whether it was. If so, time has passed.
+    #[inline]
     pub(super) fn happens_next(&mut self, delay: Nanos, event: Event) -> bool {
-        self.engine.calendar.happens_next(delay, engine::Event::Controller(event))
+        let is_next = self.engine.calendar.happens_next(delay, engine::Event::Controller(event));
+        if !is_next {
+            self.schedule_after(delay, event);
+        }
+        is_next
     }
 
     pub(super) fn interrupt(&mut self, work: Nanos, signal: Signal) {
         self.processor.interrupt(&mut self.engine, work, Cause::Interrupt, Handler::Controller(signal));
+    }
+
+    /// Raises an interrupt when nothing is left to do in this event. Returns the signal if it has been served at once.
+    pub(super) fn interrupt_served(&mut self, work: Nanos, signal: Signal) -> Option<Signal> {
+        let handler = Handler::Controller(signal);
+        self.processor.interrupt_served(&mut self.engine, work, Cause::Interrupt, handler).then_some(signal)
     }
 
     /// Notes that a transfer begins or ends on the bus. Transfers slow the processor down.
@@ -54,9 +65,21 @@ impl Hardware {
     /// Changes the activity of the drive from now on.
     #[inline(always)]
     pub(super) fn enter(&mut self, drive: u8, activity: Activity) {
+        self.enter_then(drive, activity, []);
+    }
+
+    /// Changes the activity of the drive from now on, and plans the following ones with their beginnings, in order.
+    /// They need no further event.
+    #[inline(always)]
+    pub(super) fn enter_then<const COUNT: usize>(
+        &mut self,
+        drive: u8,
+        activity: Activity,
+        plan: [(Moment<Virtual>, Activity); COUNT],
+    ) {
         let now = self.now();
         self.occupied.account(&self.drives, now);
-        self.drives[usize::from(drive)].enter(activity, now, &mut self.engine.timeline);
+        self.drives[usize::from(drive)].enter_then(activity, plan, now, &mut self.engine.timeline);
     }
 
     /// Gives the data path to the drive, or takes it away.
@@ -66,7 +89,7 @@ impl Hardware {
         occupied.pass(drive, gets, drives[usize::from(drive)].spent(now, &mut engine.timeline));
     }
 
-    /// Plans the activity of the drive from that moment on, without a further event.
+    /// Plans a further activity of the drive from that moment on.
     #[inline]
     pub(super) fn then(&mut self, drive: u8, activity: Activity, from: Moment<Virtual>) {
         self.drives[usize::from(drive)].then(activity, from);

@@ -72,6 +72,7 @@ impl Ide {
         Ide { settings, lanes: (0..drives).map(lane).collect(), completed: VecDeque::new() }
     }
 
+    #[inline(never)]
     pub(super) fn submit(&mut self, hardware: &mut Hardware, io: Io) {
         let cylinder = hardware.drive(io.drive).geometry().cylinder(io.sector);
         let lane = &mut self.lanes[usize::from(io.drive)];
@@ -81,12 +82,14 @@ impl Ide {
         }
     }
 
-    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
+    #[inline(never)]
+    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) -> Option<Signal> {
         let Event::Finished(drive) = event else { unreachable!("{event:?} is none of an IDE drive") };
         hardware.enter(drive, Activity::Host);
-        hardware.interrupt(self.settings.driver.interrupt, Signal::Done(drive));
+        hardware.interrupt_served(self.settings.driver.interrupt, Signal::Done(drive))
     }
 
+    #[inline(never)]
     pub(super) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Io> {
         let Signal::Done(drive) = signal else { unreachable!("{signal:?} is none of an IDE drive") };
         self.completed.append(&mut self.lanes[usize::from(drive)].active);
@@ -160,11 +163,13 @@ impl Ide {
             let asked = sector + sectors;
             lane.reading = Some(Segment { first: sector, began, asked, end: asked + room });
         }
-        hardware.enter(drive, Activity::Controller);
-        hardware.then(drive, Activity::Path, ready);
-        hardware.then(drive, Activity::Seek, from);
-        hardware.then(drive, Activity::Rotation, settled);
-        hardware.then(drive, Activity::Transfer, began);
+        let plan = [
+            (ready, Activity::Path),
+            (from, Activity::Seek),
+            (settled, Activity::Rotation),
+            (began, Activity::Transfer),
+        ];
+        hardware.enter_then(drive, Activity::Controller, plan);
         passed + hardware.bus.sector(Direction::ToMemory)
     }
 
@@ -201,15 +206,13 @@ impl Ide {
         };
         let written = began + there.passing(sector, sectors);
         (lane.written, lane.after) = (written, sector + sectors);
-        hardware.enter(drive, Activity::Controller);
         if settings.write_cache_sectors > 0 {
             lane.writes.push_back((written, sectors));
-            hardware.then(drive, Activity::Path, ready);
+            hardware.enter_then(drive, Activity::Controller, [(ready, Activity::Path)]);
             return taken;
         }
-        hardware.then(drive, Activity::Seek, taken);
-        hardware.then(drive, Activity::Rotation, settled);
-        hardware.then(drive, Activity::Transfer, began);
+        let plan = [(taken, Activity::Seek), (settled, Activity::Rotation), (began, Activity::Transfer)];
+        hardware.enter_then(drive, Activity::Controller, plan);
         written
     }
 }
@@ -251,16 +254,14 @@ impl Segment {
 
 /// The drive has the sectors in a segment. Returns the moment at which they can go to memory.
 fn from_segment(hardware: &mut Hardware, drive: u8, ready: Moment<Virtual>) -> Moment<Virtual> {
-    hardware.enter(drive, Activity::Controller);
-    hardware.then(drive, Activity::Transfer, ready);
+    hardware.enter_then(drive, Activity::Controller, [(ready, Activity::Transfer)]);
     ready
 }
 
 /// The drive has no command. It may still have data to write.
 fn rest(hardware: &mut Hardware, drive: u8, written: Moment<Virtual>) {
     if written > hardware.now() {
-        hardware.enter(drive, Activity::Transfer);
-        hardware.then(drive, Activity::Idle, written);
+        hardware.enter_then(drive, Activity::Transfer, [(written, Activity::Idle)]);
     } else {
         hardware.enter(drive, Activity::Idle);
     }

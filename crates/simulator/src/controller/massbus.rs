@@ -75,23 +75,20 @@ impl Massbus {
         }
     }
 
-    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
+    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) -> Option<Signal> {
         match event {
             Event::Calls(drive) => self.handle_attention(hardware, drive),
             Event::Arrives(drive) => {
                 hardware.enter(drive, Activity::Transfer);
                 hardware.transfer(true);
-                self.pass(hardware, drive);
+                self.pass(hardware, drive)
             }
             Event::Passed(drive) => self.passed(hardware, drive),
-            Event::CaughtUp(_) => hardware.transfer(false),
-            Event::Finished(drive) => {
-                while let Some(waiting) = self.search_waiting.pop_front() {
-                    self.search(hardware, waiting);
-                }
-                hardware.enter(drive, Activity::Host);
-                hardware.interrupt(self.settings.driver.interrupt, Signal::Done(drive));
+            Event::CaughtUp(_) => {
+                hardware.transfer(false);
+                None
             }
+            Event::Finished(drive) => self.finished(hardware, drive),
             _ => unreachable!("{event:?} is none of a MASSBUS"),
         }
     }
@@ -162,21 +159,20 @@ impl Massbus {
         let settled = begins + there.seek(io.sector);
         let searches = settled + self.settings.search_start;
         let calls = there.reaches_before(io.sector, lead_sectors, searches);
-        hardware.enter(drive, Activity::Seek);
-        hardware.then(drive, Activity::Controller, settled);
-        hardware.then(drive, Activity::Rotation, searches);
+        let plan = [(settled, Activity::Controller), (searches, Activity::Rotation)];
+        hardware.enter_then(drive, Activity::Seek, plan);
         hardware.schedule_at(calls, Event::Calls(drive));
     }
 
     /// Handles the attention of a drive that has found its sector.
-    fn handle_attention(&mut self, hardware: &mut Hardware, drive: u8) {
+    fn handle_attention(&mut self, hardware: &mut Hardware, drive: u8) -> Option<Signal> {
         if !self.path_busy {
             hardware.enter(drive, Activity::Host);
-            hardware.interrupt(self.settings.driver.interrupt, Signal::Call(drive));
-            return;
+            return hardware.interrupt_served(self.settings.driver.interrupt, Signal::Call(drive));
         }
         self.lanes[usize::from(drive)].calls = true;
         hardware.enter(drive, Activity::Path);
+        None
     }
 
     /// Handles an attention that was raised while the data path was busy, now that the path is free.
@@ -203,6 +199,9 @@ impl Massbus {
     }
 
     fn want_path(&mut self, hardware: &mut Hardware, drive: u8) {
+        if !self.path_busy && self.path_waiting.is_empty() {
+            return self.give_path(hardware, drive);
+        }
         hardware.enter(drive, Activity::Path);
         self.path_waiting.push_back(drive);
         self.take_path(hardware);
@@ -210,10 +209,14 @@ impl Massbus {
 
     /// Gives the data path to the drive that has waited longest.
     fn take_path(&mut self, hardware: &mut Hardware) {
-        if self.path_busy {
-            return;
+        if !self.path_busy
+            && let Some(drive) = self.path_waiting.pop_front()
+        {
+            self.give_path(hardware, drive);
         }
-        let Some(drive) = self.path_waiting.pop_front() else { return };
+    }
+
+    fn give_path(&mut self, hardware: &mut Hardware, drive: u8) {
         self.path_busy = true;
         let lane = &mut self.lanes[usize::from(drive)];
         (lane.passed, lane.passing) = (0, 0);
@@ -224,15 +227,14 @@ impl Massbus {
         let there = hardware.drive(drive);
         let settled = commanded + there.seek(io.sector);
         let arrives = there.reaches(io.sector, settled);
-        hardware.enter(drive, Activity::Controller);
-        hardware.then(drive, Activity::Seek, commanded);
-        hardware.then(drive, Activity::Rotation, settled);
+        let plan = [(commanded, Activity::Seek), (settled, Activity::Rotation)];
+        hardware.enter_then(drive, Activity::Controller, plan);
         hardware.schedule_at(arrives, Event::Arrives(drive));
     }
 
     /// Begins to transfer the next sectors: one at a time if the bus may be granted too late for any of them. Otherwise
     /// as many as the buffer allows, which is all if the bus is faster than the platter.
-    fn pass(&mut self, hardware: &mut Hardware, drive: u8) {
+    fn pass(&mut self, hardware: &mut Hardware, drive: u8) -> Option<Signal> {
         if let Some(slips) = hardware.bus.forgives() {
             self.lanes[usize::from(drive)].slips = 0;
             return self.pass_one_by_one(hardware, drive, slips);
@@ -249,12 +251,18 @@ impl Massbus {
             // After the last sector has passed, the bus still has to move the content of the buffer.
             time = time.max(Nanos(hardware.bus.sector(direction).0 * u64::from(lane.passing)));
         }
-        hardware.schedule_after(time, Event::Passed(drive));
+        let is_next = hardware.happens_next(time, Event::Passed(drive));
+        if is_next { self.passed(hardware, drive) } else { None }
     }
 
     /// Transfers sectors until one is lost, all have passed, or another event happens meanwhile. Such an event may
     /// change what the processor does, and with it the probability of the next late grant.
-    fn pass_one_by_one(&mut self, hardware: &mut Hardware, drive: u8, (forgiven, rival): (u32, Rival)) {
+    fn pass_one_by_one(
+        &mut self,
+        hardware: &mut Hardware,
+        drive: u8,
+        (forgiven, rival): (u32, Rival),
+    ) -> Option<Signal> {
         let time = hardware.drive(drive).sector();
         let lane = &mut self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
@@ -268,35 +276,47 @@ impl Massbus {
         while lane.passed < io.sectors {
             lane.slips += u32::from(hardware.bus.is_late(direction, at_work, &mut hardware.engine.prng));
             if lane.slips >= forgiven {
-                return self.lose_turn(hardware, drive);
+                self.lose_turn(hardware, drive);
+                return None;
             }
             if !hardware.happens_next(time, Event::Passed(drive)) {
-                return hardware.schedule_after(time, Event::Passed(drive));
+                return None;
             }
             lane.passed += 1;
         }
-        self.finish(hardware, drive);
+        self.finish(hardware, drive)
     }
 
-    fn passed(&mut self, hardware: &mut Hardware, drive: u8) {
+    fn passed(&mut self, hardware: &mut Hardware, drive: u8) -> Option<Signal> {
         let lane = &mut self.lanes[usize::from(drive)];
         lane.passed += lane.passing;
         let sectors = lane.queue.first().expect("the request that is transferred").sectors;
         if lane.passed == sectors {
-            self.finish(hardware, drive);
-        } else if let Some(slips) = hardware.bus.forgives() {
-            self.pass_one_by_one(hardware, drive, slips);
-        } else {
-            self.overrun(hardware, drive);
+            return self.finish(hardware, drive);
         }
+        if let Some(slips) = hardware.bus.forgives() {
+            return self.pass_one_by_one(hardware, drive, slips);
+        }
+        self.overrun(hardware, drive);
+        None
     }
 
-    fn finish(&mut self, hardware: &mut Hardware, drive: u8) {
+    fn finish(&mut self, hardware: &mut Hardware, drive: u8) -> Option<Signal> {
         hardware.transfer(false);
         hardware.enter(drive, Activity::Controller);
         let reads = self.lanes[usize::from(drive)].queue.first().is_some_and(|io| io.reads);
         let of_read = if reads { self.settings.finish_of_read } else { Nanos::ZERO };
-        hardware.schedule_after(self.settings.finish + of_read, Event::Finished(drive));
+        let is_next = hardware.happens_next(self.settings.finish + of_read, Event::Finished(drive));
+        if is_next { self.finished(hardware, drive) } else { None }
+    }
+
+    /// Handles the end of a data command. Drives that waited for it search.
+    fn finished(&mut self, hardware: &mut Hardware, drive: u8) -> Option<Signal> {
+        while let Some(waiting) = self.search_waiting.pop_front() {
+            self.search(hardware, waiting);
+        }
+        hardware.enter(drive, Activity::Host);
+        hardware.interrupt_served(self.settings.driver.interrupt, Signal::Done(drive))
     }
 
     /// Handles an overrun: the buffer is full (read) or empty (write), and the next sector must come round again. The

@@ -51,8 +51,9 @@ impl Controller {
         }
     }
 
-    /// Handles an event that the controller scheduled.
-    pub(crate) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
+    /// Handles an event that the controller scheduled. Returns the signal of an interrupt that has been served at once:
+    /// `served` must follow.
+    pub(crate) fn happens(&mut self, hardware: &mut Hardware, event: Event) -> Option<Signal> {
         match self {
             Controller::Massbus(massbus) => massbus.happens(hardware, event),
             Controller::Uda(uda) => uda.happens(hardware, event),

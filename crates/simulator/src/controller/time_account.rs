@@ -61,7 +61,8 @@ impl TimeAccount {
     /// drive's plan.
     #[inline]
     pub(crate) fn account(&mut self, drives: &[Drive], now: Moment<Virtual>) {
-        if !self.has_path {
+        // A single drive has the same account.
+        if !self.has_path && drives.len() > 1 {
             self.charge(drives, now);
         }
     }
@@ -76,7 +77,7 @@ impl TimeAccount {
                 if RANKS[activity as usize] < RANKS[first as usize] {
                     first = activity;
                 }
-                until = next.map_or(until, |next| until.min(next));
+                until = until.min(next);
             }
             self.spent[first as usize] += until.since(self.since);
             self.since = until;
@@ -86,6 +87,11 @@ impl TimeAccount {
     /// Returns the account until now, in the order of [`Activity::ALL`]. `accounts` are the drives' own accounts until
     /// now.
     pub(crate) fn spent(&mut self, drives: &[Drive], accounts: &[Times], now: Moment<Virtual>) -> Times {
+        if !self.has_path
+            && let [only] = accounts
+        {
+            return *only;
+        }
         self.account(drives, now);
         let mut spent = self.spent;
         if let Some(holder) = self.holder {
@@ -112,7 +118,7 @@ mod tests {
         let (mut occupied, mut timeline) = (TimeAccount::new(false), Timeline::default());
         let mut enter = |drive: usize, activity, nanos, then: &[(Activity, u64)]| {
             occupied.account(&drives, at(nanos));
-            drives[drive].enter(activity, at(nanos), &mut timeline);
+            drives[drive].enter_then(activity, [], at(nanos), &mut timeline);
             then.iter().for_each(|&(activity, nanos)| drives[drive].then(activity, at(nanos)));
         };
         enter(0, Activity::Seek, 10, &[(Activity::Rotation, 30), (Activity::Transfer, 60)]);

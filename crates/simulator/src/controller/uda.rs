@@ -95,7 +95,7 @@ impl Uda {
         }
     }
 
-    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
+    pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) -> Option<Signal> {
         match event {
             Event::BusBegins(_) => hardware.transfer(true),
             Event::Fetched(drive) => {
@@ -111,11 +111,15 @@ impl Uda {
             }
             Event::MediaDone(drive) => {
                 let io = self.lanes[usize::from(drive)].busy.take().expect("a request under way");
-                if !io.reads {
+                if io.reads {
+                    // No room in the buffer is free yet.
+                    self.go_on(hardware, drive);
+                } else {
                     self.buffered -= self.reserved(io);
-                    self.respond(hardware, io);
+                    self.responding.push_back(io);
+                    hardware.schedule_after(self.settings.response, Event::Responds(drive));
+                    self.all_go_on(hardware);
                 }
-                self.all_go_on(hardware);
             }
             Event::Delivered(drive) => {
                 hardware.transfer(false);
@@ -124,11 +128,15 @@ impl Uda {
                 self.buffered -= self.reserved(io);
                 self.lanes[usize::from(io.drive)].delivering -= 1;
                 self.all_go_on(hardware);
-                self.respond(hardware, io);
+                self.responding.push_back(io);
+                if hardware.happens_next(self.settings.response, Event::Responds(drive)) {
+                    return self.responds(hardware, drive);
+                }
             }
-            Event::Responds(drive) => hardware.interrupt(self.settings.driver.interrupt, Signal::Response(drive)),
+            Event::Responds(drive) => return self.responds(hardware, drive),
             _ => unreachable!("{event:?} is none of a UDA50"),
         }
+        None
     }
 
     pub(super) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Io> {
@@ -145,9 +153,8 @@ impl Uda {
     }
 
     /// Sends the response of a complete request to the driver.
-    fn respond(&mut self, hardware: &mut Hardware, io: Io) {
-        self.responding.push_back(io);
-        hardware.schedule_after(self.settings.response, Event::Responds(io.drive));
+    fn responds(&self, hardware: &mut Hardware, drive: u8) -> Option<Signal> {
+        hardware.interrupt_served(self.settings.driver.interrupt, Signal::Response(drive))
     }
 
     /// Continues all drives in round-robin order, because there is room in the buffer again or a drive is free.
@@ -229,26 +236,26 @@ impl Uda {
     }
 
     /// Reserves the bus for `sectors` sectors, from `from` or from when it is free. The transfer does not end before
-    /// `earliest`. Returns the moment at which it ends.
+    /// `earliest`. Returns the moments at which it begins and ends.
     fn take_bus(
         &mut self,
-        hardware: &mut Hardware,
+        hardware: &Hardware,
         from: Moment<Virtual>,
         sectors: u32,
         direction: Direction,
         earliest: Moment<Virtual>,
-    ) -> Moment<Virtual> {
+    ) -> (Moment<Virtual>, Moment<Virtual>) {
         let begins = from.max(self.bus_free);
         let time = Nanos(self.sector(hardware, direction).0 * u64::from(sectors));
         self.bus_free = (begins + time).max(earliest);
-        hardware.schedule_at(begins, Event::BusBegins(0));
-        self.bus_free
+        (begins, self.bus_free)
     }
 
     fn fetch(&mut self, hardware: &mut Hardware, io: Io) {
         let command = hardware.engine.jittered(self.settings.command, self.settings.jitter_permille);
         let from = hardware.now() + command;
-        let fetched = self.take_bus(hardware, from, self.reserved(io), Direction::FromMemory, from);
+        let (begins, fetched) = self.take_bus(hardware, from, self.reserved(io), Direction::FromMemory, from);
+        hardware.schedule_at(begins, Event::BusBegins(0));
         hardware.schedule_at(fetched, Event::Fetched(io.drive));
     }
 
@@ -260,9 +267,12 @@ impl Uda {
         let lost = self.lost_turns(hardware, io);
         let passing = hardware.drive(io.drive).passing(io.sector, io.sectors.into());
         let last = hardware.now() + passing + lost + self.sector(hardware, Direction::ToMemory);
-        let delivered = self.take_bus(hardware, from, io.sectors.into(), Direction::ToMemory, last);
+        let (begins, delivered) = self.take_bus(hardware, from, io.sectors.into(), Direction::ToMemory, last);
         self.lanes[usize::from(io.drive)].delivering += 1;
         self.delivering.push_back(io);
+        if hardware.happens_next(begins.since(hardware.now()), Event::BusBegins(0)) {
+            hardware.transfer(true);
+        }
         hardware.schedule_at(delivered, Event::Delivered(io.drive));
     }
 
@@ -283,10 +293,8 @@ impl Uda {
         let settled = turned + drive.seek(io.sector);
         let begins = drive.reaches(io.sector, settled);
         let passed = begins + drive.passing(io.sector, io.sectors.into());
-        hardware.enter(io.drive, Activity::Controller);
-        hardware.then(io.drive, Activity::Seek, turned);
-        hardware.then(io.drive, Activity::Rotation, settled);
-        hardware.then(io.drive, Activity::Transfer, begins);
+        let plan = [(turned, Activity::Seek), (settled, Activity::Rotation), (begins, Activity::Transfer)];
+        hardware.enter_then(io.drive, Activity::Controller, plan);
         if lost > Nanos::ZERO {
             hardware.then(io.drive, Activity::LostTurn, passed);
         }

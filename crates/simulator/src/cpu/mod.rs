@@ -6,6 +6,7 @@
 
 mod cause;
 mod slowdown;
+mod work;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -13,6 +14,7 @@ use alloc::vec::Vec;
 
 pub use cause::Cause;
 use units::{Moment, Nanos, Virtual};
+use work::Work;
 
 use crate::description;
 use crate::engine::{Engine, Event};
@@ -63,59 +65,6 @@ struct Interrupt<H> {
     left: Nanos,
     cause: Cause,
     handler: H,
-}
-
-/// Remaining work of a process on the processor, and the time charged to it.
-#[derive(Clone, Copy, Debug)]
-struct Work {
-    /// Remaining time for the context switch and wakeup, which come first.
-    switch: Nanos,
-    left: Nanos,
-    /// The cause of its last work, or of its context switch if it had none yet.
-    cause: Cause,
-    /// True once the process has begun this work, or gone on with it after an interrupt.
-    begun: bool,
-    ready_since: Option<Moment<Virtual>>,
-    charged: Charged,
-}
-
-impl Work {
-    const NONE: Work = Work {
-        switch: Nanos::ZERO,
-        left: Nanos::ZERO,
-        cause: Cause::Switch,
-        begun: false,
-        ready_since: None,
-        charged: Charged { running: [Nanos::ZERO; Cause::COUNT], interrupted: Nanos::ZERO, ready: Nanos::ZERO },
-    };
-
-    /// Charges the time in which all that was left was done.
-    #[inline]
-    fn complete(&mut self, time: Nanos) {
-        let running = &mut self.charged.running;
-        running[self.cause as usize] += self.left;
-        if self.left < time {
-            running[Cause::Switch as usize] += self.switch;
-            running[Cause::Slowed as usize] += time - self.switch - self.left;
-        }
-        (self.switch, self.left) = (Nanos::ZERO, Nanos::ZERO);
-    }
-
-    /// Takes done work off what is left, and charges the time that it took. The context switch comes first.
-    #[inline]
-    fn charge(&mut self, done: Nanos, time: Nanos) {
-        let switched = done.min(self.switch);
-        let worked = (done - switched).min(self.left);
-        self.switch = self.switch - switched;
-        self.left = self.left - worked;
-        let running = &mut self.charged.running;
-        running[self.cause as usize] += worked;
-        // Usually there is no context switch and no slowdown.
-        if worked < time {
-            running[Cause::Switch as usize] += switched;
-            running[Cause::Slowed as usize] += time - switched - worked;
-        }
-    }
 }
 
 /// Processor time charged to a process, and the time it waited for the processor.
@@ -186,13 +135,7 @@ impl<H: Copy> Processor<H> {
     pub(crate) fn interrupt(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
         let left = self.priced(engine, work, cause);
         let interrupt = Interrupt { left, cause, handler };
-        let is_served_at_once = self.interrupts.is_empty()
-            && match self.mode {
-                Mode::Interrupt(_) => false,
-                Mode::Process(process) => !self.holds_off(engine, process),
-                Mode::Idle => self.current.is_none(),
-            };
-        if is_served_at_once {
+        if self.serves_at_once(engine) {
             self.account(engine.now());
             self.serve(engine, interrupt);
             if engine.timeline.is_kept() {
@@ -202,6 +145,33 @@ impl<H: Copy> Processor<H> {
             self.interrupts.push_back(interrupt);
             self.dispatch(engine);
         }
+    }
+
+    /// Raises an interrupt like `interrupt`. Returns true if it has been served, because no other event comes before
+    /// its end. Then its handler and `dispatch` must follow. Equivalent to `interrupt`, the next event and
+    /// `completed`.
+    pub(crate) fn interrupt_served(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) -> bool {
+        if engine.timeline.is_kept() || !self.serves_at_once(engine) {
+            self.interrupt(engine, work, cause, handler);
+            return false;
+        }
+        let left = self.priced(engine, work, cause);
+        let is_served = self.serve_through(engine, Interrupt { left, cause, handler });
+        if is_served {
+            self.mode = Mode::Idle;
+        }
+        is_served
+    }
+
+    /// True if an interrupt that is raised now is served at once.
+    #[inline]
+    fn serves_at_once(&mut self, engine: &mut Engine) -> bool {
+        self.interrupts.is_empty()
+            && match self.mode {
+                Mode::Interrupt(_) => false,
+                Mode::Process(process) => !self.holds_off(engine, process),
+                Mode::Idle => self.current.is_none(),
+            }
     }
 
     /// Gives the current process work that takes `work` on a VAX-11/780. If `may_end` is true and no other event comes
@@ -332,18 +302,24 @@ impl<H: Copy> Processor<H> {
     ///   4. Then the process that has been ready for longest.
     #[inline]
     pub(crate) fn dispatch(&mut self, engine: &mut Engine) {
+        self.dispatch_through(engine, false);
+    }
+
+    /// Does the same as `dispatch`. If `may_end` is true, returns a process whose work has ended, because no other
+    /// event comes before its end. Equivalent to `dispatch`, the next event and `completed`.
+    #[inline]
+    pub(crate) fn dispatch_through(&mut self, engine: &mut Engine, may_end: bool) -> Option<Process> {
         // 1; also nothing changes if the current process stays, or the processor stays idle
         let stays = match self.mode {
             Mode::Interrupt(_) => true,
             Mode::Process(process) => self.interrupts.is_empty() || self.holds_off(engine, process),
             Mode::Idle => self.interrupts.is_empty() && self.current.is_none() && self.ready.is_empty(),
         };
-        if !stays {
-            self.turn(engine);
-        }
+        let ended = if stays { None } else { self.turn(engine, may_end && !engine.timeline.is_kept()) };
         if engine.timeline.is_kept() {
             self.show(engine);
         }
+        ended
     }
 
     /// Returns whether the process is in a critical section. If so, its end is the next event of the processor.
@@ -379,7 +355,7 @@ impl<H: Copy> Processor<H> {
 
     /// Context switch (steps 2 to 4 of `dispatch`). Outlined, because most dispatches change nothing.
     #[inline(never)]
-    fn turn(&mut self, engine: &mut Engine) {
+    fn turn(&mut self, engine: &mut Engine, may_end: bool) -> Option<Process> {
         self.account(engine.now());
         self.held_off = false;
         if !self.interrupts.is_empty() {
@@ -389,14 +365,15 @@ impl<H: Copy> Processor<H> {
             if !self.held_off
                 && let Some(interrupt) = self.interrupts.pop_front()
             {
-                return self.serve(engine, interrupt);
+                self.serve(engine, interrupt);
+                return None;
             }
         }
-        // 3
-        if let Some(current) = self.current {
-            self.run(engine, current);
-        // 4
+        let process = if let Some(current) = self.current {
+            // 3
+            current
         } else if let Some(next) = self.ready.pop_front() {
+            // 4
             if self.last != Some(next) {
                 self.processes[next].switch += self.switch;
             }
@@ -405,22 +382,32 @@ impl<H: Copy> Processor<H> {
                 work.charged.ready += engine.now().since(since);
             }
             (self.current, self.last) = (Some(next), Some(next));
-            self.run(engine, next);
+            next
         } else {
             self.mode = Mode::Idle;
             self.reprice(engine);
-        }
+            return None;
+        };
+        self.run(engine, process, may_end)
     }
 
     /// Lets a process begin or continue its work, up to the end of its critical section if interrupts wait for it.
+    /// Returns the process if its work has ended, because no other event comes before.
     #[inline]
-    fn run(&mut self, engine: &mut Engine, process: Process) {
-        self.mode = Mode::Process(process);
-        let work = &mut self.processes[process];
-        work.begun = true;
-        let all = work.left + work.switch;
+    fn run(&mut self, engine: &mut Engine, process: Process, may_end: bool) -> Option<Process> {
+        self.processes[process].begun = true;
         let section = if self.held_off { self.section_left(process) } else { None };
-        self.schedule_end(engine, section.unwrap_or(all));
+        let work = &mut self.processes[process];
+        let time = slowdown::duration(section.unwrap_or(work.left + work.switch), self.slow_down_permille);
+        if may_end && !self.held_off && engine.calendar.happens_next(time, Event::Cpu) {
+            self.since = engine.now();
+            work.complete(time);
+            return Some(process);
+        }
+        self.mode = Mode::Process(process);
+        self.priced = (engine.now(), Nanos::ZERO);
+        engine.calendar.put_off(time);
+        None
     }
 
     /// Begins to serve an interrupt. No interrupt is held off then.
@@ -437,20 +424,33 @@ impl<H: Copy> Processor<H> {
         if matches!(self.mode, Mode::Interrupt(_)) || engine.timeline.is_kept() {
             return self.interrupt(engine, work, cause, handler);
         }
-        self.account(engine.now());
         let left = self.priced(engine, work, cause);
+        // Without a slowdown, the current work ends that much later, and nothing else changes.
+        if self.slow_down_permille == 0 && engine.calendar.delay_movable(left, Event::Cpu) {
+            self.since = self.since + left;
+            self.charge_interrupt(cause, left, left);
+        } else if self.serve_through(engine, Interrupt { left, cause, handler }) {
+            self.reprice(engine);
+        }
+    }
+
+    /// Begins to serve an interrupt, and serves it to its end if no other event comes first. Returns whether it did.
+    #[inline]
+    fn serve_through(&mut self, engine: &mut Engine, interrupt: Interrupt<H>) -> bool {
+        let Interrupt { left, cause, .. } = interrupt;
+        self.account(engine.now());
         // The current work is delayed in any case.
         engine.calendar.take_back();
         let duration = slowdown::duration(left, self.slow_down_permille);
         if engine.calendar.happens_next(duration, Event::Cpu) {
             self.since = engine.now();
             self.charge_interrupt(cause, left, duration);
-            self.reprice(engine);
-        } else {
-            self.mode = Mode::Interrupt(Interrupt { left, cause, handler });
-            self.priced = (engine.now(), Nanos::ZERO);
-            engine.calendar.put_off(duration);
+            return true;
         }
+        self.mode = Mode::Interrupt(interrupt);
+        self.priced = (engine.now(), Nanos::ZERO);
+        engine.calendar.put_off(duration);
+        false
     }
 
     #[cold]

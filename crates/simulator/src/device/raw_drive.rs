@@ -11,7 +11,7 @@ use workload::{Served, Tape, TapeKind, TapePlayer, TapeRequest};
 use crate::block::{Kind, Request, Token};
 use crate::bus::Bus;
 use crate::computer::Chance;
-use crate::controller::{Controller, Hardware, TimeAccount};
+use crate::controller::{Controller, Hardware, Signal, TimeAccount};
 use crate::cpu::{Cause, Completed, Processor};
 use crate::description::{self, Description, Invalid, SECTOR_BYTES};
 use crate::drive::Drive;
@@ -115,29 +115,28 @@ impl RawDrive {
 
     /// Handles the next event. Returns the request of the tape that it completes, if any.
     fn advance(&mut self, event: Event) -> Option<usize> {
-        match event {
-            Event::Controller(event) => self.controller.happens(&mut self.hardware, event),
-            Event::Cpu => {
-                let completed = self.hardware.processor.completed(&self.hardware.engine);
-                let done = match completed {
-                    Completed::Interrupt(Handler::Driver(slot)) => {
-                        self.submit(usize::from(slot));
-                        None
-                    }
-                    Completed::Interrupt(Handler::Controller(signal)) => self.served(signal),
-                    _ => None,
-                };
-                self.hardware.processor.dispatch(&mut self.hardware.engine);
-                return done;
+        let done = match event {
+            Event::Controller(event) => {
+                let signal = self.controller.happens(&mut self.hardware, event)?;
+                self.served(signal)
             }
-            Event::Tick | Event::Awake(_) => {}
-        }
-        None
+            Event::Cpu => match self.hardware.processor.completed(&self.hardware.engine) {
+                Completed::Interrupt(Handler::Driver(slot)) => {
+                    self.submit(usize::from(slot));
+                    None
+                }
+                Completed::Interrupt(Handler::Controller(signal)) => self.served(signal),
+                _ => None,
+            },
+            Event::Tick | Event::Awake(_) => return None,
+        };
+        self.hardware.processor.dispatch(&mut self.hardware.engine);
+        done
     }
 
     /// Continues after an interrupt of the controller. It completes at most one piece: a command for several requests
     /// would need pieces of different requests that follow each other on the drive.
-    fn served(&mut self, signal: crate::controller::Signal) -> Option<usize> {
+    fn served(&mut self, signal: Signal) -> Option<usize> {
         let mut completed = self.controller.served(&mut self.hardware, signal);
         let mut done = None;
         while let Some(request) = completed {

@@ -25,13 +25,20 @@ impl Geometry {
 
     /// Rotational position of the sector, in sectors.
     pub(crate) fn angle(&self, sector: u32) -> u32 {
-        let turn = u64::from(self.sectors_per_track);
-        let track = u64::from(sector) / turn;
-        ((u64::from(sector) + track * u64::from(self.skew)) % turn) as u32
+        let (track, within) = (sector / self.sectors_per_track, sector % self.sectors_per_track);
+        // Usually there is no skew.
+        if self.skew == 0 {
+            return within;
+        }
+        let skewed = u64::from(within) + u64::from(track) * u64::from(self.skew);
+        (skewed % u64::from(self.sectors_per_track)) as u32
     }
 
     /// Sectors of skew that pass unused when these `sectors` sectors cross the end of a track.
     pub(crate) fn skewed(&self, sector: u32, sectors: u32) -> u32 {
+        if self.skew == 0 {
+            return 0;
+        }
         let track = |sector: u32| sector / self.sectors_per_track;
         (track(sector + sectors.max(1) - 1) - track(sector)) * self.skew
     }

@@ -109,11 +109,20 @@ impl Drive {
         self.rotation.passing(sectors + self.geometry.skewed(sector, sectors))
     }
 
-    /// Changes the activity from now on, and discards the plan.
+    /// Changes the activity from now on, and plans the following ones with their beginnings, in order. Discards the
+    /// plan before.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, activity: Activity, now: Moment<Virtual>, timeline: &mut Timeline) {
+    pub(crate) fn enter_then<const COUNT: usize>(
+        &mut self,
+        activity: Activity,
+        plan: [(Moment<Virtual>, Activity); COUNT],
+        now: Moment<Virtual>,
+        timeline: &mut Timeline,
+    ) {
         self.account(now, timeline);
-        (self.done, self.known, self.entered, self.coming) = (0, 0, activity, NEVER);
+        self.plan[..COUNT].copy_from_slice(&plan);
+        (self.done, self.known, self.entered) = (0, COUNT, activity);
+        self.coming = plan.first().map_or(NEVER, |(from, _)| *from);
         self.change(activity, now, timeline);
     }
 
@@ -132,12 +141,18 @@ impl Drive {
         self.known += 1;
     }
 
-    /// Returns the activity at a moment that is not before the plan was made, and its planned end, if there is one.
-    pub(crate) fn doing(&self, at: Moment<Virtual>) -> (Activity, Option<Moment<Virtual>>) {
-        let plan = &self.plan[..self.known];
-        let begun = plan.iter().take_while(|(from, _)| *from <= at).count();
-        let activity = begun.checked_sub(1).map_or(self.entered, |last| plan[last].1);
-        (activity, plan.get(begun).map(|(from, _)| *from))
+    /// Returns the activity at a moment that is not before the plan was made, and its planned end; [`NEVER`] if there
+    /// is none.
+    #[inline]
+    pub(crate) fn doing(&self, at: Moment<Virtual>) -> (Activity, Moment<Virtual>) {
+        let mut doing = self.entered;
+        for &(from, activity) in &self.plan[..self.known] {
+            if from > at {
+                return (doing, from);
+            }
+            doing = activity;
+        }
+        (doing, NEVER)
     }
 
     /// Returns the time by activity until now.

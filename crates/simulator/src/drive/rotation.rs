@@ -37,7 +37,7 @@ impl Rotation {
         let wanted = (u64::from(place) * TURN).div_ceil(self.sectors);
         let angle = self.angle(from);
         // A position that came under the heads within this nanosecond is not missed.
-        let past = (angle + TURN - wanted) % TURN;
+        let past = within_turn(angle + TURN - wanted);
         if past < self.steps_per_nano {
             return from;
         }
@@ -68,8 +68,13 @@ impl Rotation {
             Some(turned) => turned % TURN,
             None => (u128::from(nanos) * u128::from(steps) % u128::from(TURN)) as u64,
         };
-        (turned + self.phase) % TURN
+        within_turn(turned + self.phase)
     }
+}
+
+/// The position on the track after less than two turns.
+fn within_turn(steps: u64) -> u64 {
+    if steps < TURN { steps } else { steps - TURN }
 }
 
 /// Time that `sectors` sectors take to pass on a track of `on_track` sectors.

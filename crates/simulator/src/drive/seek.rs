@@ -24,8 +24,8 @@ impl SeekCurve {
         let third = drive.cylinders / 3;
         let all = drive.cylinders - 1;
         // Solves two equations for b and c by determinants.
-        let (root_third, third) = (square_root(third) - square_root(1), i128::from(third) - 1);
-        let (root_all, all) = (square_root(all) - square_root(1), i128::from(all) - 1);
+        let (root_third, third) = (square_root(third) - ONE, i128::from(third) - 1);
+        let (root_all, all) = (square_root(all) - ONE, i128::from(all) - 1);
         let (average, most) = (average - least, most - least);
         SeekCurve {
             least,
@@ -39,10 +39,13 @@ impl SeekCurve {
         if distance == 0 {
             return Nanos::ZERO;
         }
-        let over = self.root * (square_root(distance) - square_root(1)) + self.linear * (i128::from(distance) - 1);
+        let over = self.root * (square_root(distance) - ONE) + self.linear * (i128::from(distance) - 1);
         Nanos((self.least + over / self.divisor).max(0) as u64)
     }
 }
+
+/// The square root of one.
+const ONE: i128 = 1 << FRACTION;
 
 fn square_root(distance: u32) -> i128 {
     i128::from((u64::from(distance) << (2 * FRACTION)).isqrt())

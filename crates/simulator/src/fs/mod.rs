@@ -18,7 +18,7 @@ use ext2::Ext2;
 use ffs::Ffs;
 use lfs::Lfs;
 
-use crate::cache::{BlockKey, BufferId, Cache, Victim};
+use crate::cache::{BlockKey, BufferId, Cache, State, Victim};
 use crate::description::{self, Kernel};
 use crate::namespace::FileId;
 
@@ -44,6 +44,17 @@ pub(crate) struct Host<'a> {
     pub(crate) drive: usize,
     /// The buffer that the call holds.
     pub(crate) held: BufferId,
+}
+
+/// State of a block whose transfer was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Used {
+    /// It is in memory.
+    Here,
+    /// This buffer is being read or written.
+    Moving(BufferId),
+    /// Its buffer was given to another block.
+    Lost,
 }
 
 /// Steps that take no time if the block is in memory. A file system that performs them itself spares the way to the
@@ -75,28 +86,51 @@ impl Host<'_> {
         true
     }
 
-    /// True if [`Step::StartRead`] has something to do.
+    /// True if the block is in memory, or is being read.
     #[inline]
-    pub(crate) fn starts_read(&self, extent: Extent) -> bool {
-        self.find(extent).is_none()
+    pub(crate) fn knows(&self, extent: Extent) -> bool {
+        self.find(extent).is_some()
     }
 
-    /// True if [`Step::ReadAhead`] has something to do.
+    /// Begins to read a block that is not in memory, if the next buffer is free. [`Step::HandOver`] must follow.
     #[inline]
-    pub(crate) fn reads_ahead(&self, extent: Extent) -> bool {
-        matches!(self.cache.victim(), Victim::Free(_)) && self.starts_read(extent)
+    pub(crate) fn begin_read(&mut self, extent: Extent) -> Option<BufferId> {
+        let Victim::Free(buffer) = self.cache.victim() else { return None };
+        self.cache.give_to_move(buffer, BlockKey::new(self.drive, extent.sector), extent.sectors);
+        self.cache.set_moving(buffer, State::Reading);
+        Some(buffer)
     }
 
-    /// [`Step::Await`], if the block is in memory.
+    /// Marks the first `sectors` sectors of the held buffer as changed, and begins to write it. It is not needed soon
+    /// (`bawrite`). [`Step::HandOver`] must follow.
     #[inline]
-    pub(crate) fn has(&mut self, extent: Extent, to_its_end: bool) -> bool {
-        let Some(buffer) = self.find(extent).filter(|&buffer| !self.cache.is_on_its_way(buffer)) else { return false };
+    pub(crate) fn begin_write(&mut self, sectors: u16) -> BufferId {
+        self.cache.dirty_to_move(self.held, sectors);
+        self.cache.set_moving(self.held, State::Writing);
+        self.held
+    }
+
+    /// [`Step::WriteDelayed`].
+    #[inline]
+    pub(crate) fn write_delayed(&mut self, sectors: u16) {
+        self.cache.dirty(self.held, sectors);
+        self.cache.touch(self.held);
+    }
+
+    /// Uses a block whose transfer was started, if it has ended. A block read to its end is not needed soon.
+    #[inline]
+    pub(crate) fn uses(&mut self, extent: Extent, to_its_end: bool) -> Used {
+        let Some(buffer) = self.find(extent) else { return Used::Lost };
+        if self.cache.is_on_its_way(buffer) {
+            return Used::Moving(buffer);
+        }
+        // The last use decides the list.
         if to_its_end {
             self.cache.use_up(buffer);
         } else {
             self.cache.touch(buffer);
         }
-        true
+        Used::Here
     }
 
     /// [`Step::WriteDelayed`] of a block that was held without time passing since then: it was used last.
@@ -128,7 +162,8 @@ impl FileSystem {
         }
     }
 
-    /// Decides the next step of a call.
+    /// Decides the next step of a call. Only the file system of the paper is inlined: the loop over steps is faster
+    /// if it is small.
     #[inline(always)]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         match self {

@@ -4,6 +4,7 @@ use units::Nanos;
 use workload::Reason;
 
 use super::extent::Extent;
+use crate::cache::BufferId;
 use crate::cpu::Cause;
 
 /// One step of a call. Processes sleep in a step, never between two.
@@ -18,6 +19,11 @@ pub(crate) enum Step {
     StartRead(Extent),
     /// Starts to read a block that is not in memory, if a buffer is free.
     ReadAhead(Extent),
+    /// Hands over the request for a buffer whose transfer has begun ([`super::Host::begin_read`]). It takes the
+    /// driver's time to start a request.
+    HandOver(BufferId),
+    /// Sleeps until the transfer of the buffer has ended.
+    Sleep(BufferId),
     /// Waits for a block that was started. The next step of the plan learns whether its buffer was lost meanwhile. A
     /// block read to its end is not needed soon.
     Await { extent: Extent, to_its_end: bool },
@@ -25,8 +31,6 @@ pub(crate) enum Step {
     GetBuffer(Extent),
     /// Marks the first N sectors of the held buffer as changed (`bdwrite`).
     WriteDelayed(u16),
-    /// The same, and starts to write it. It is not needed soon (`bawrite`).
-    WriteBehind(u16),
     /// The same, and waits until it is on the drive (`bwrite`).
     WriteSync(u16),
     /// Starts to write each dirty block of the drive, and waits until all are written.

@@ -39,7 +39,12 @@ impl<T: Copy> DriveQueue<T> {
             description::Queue::Disksort => disksort::place(&self.waiting, new.cylinder),
             description::Queue::ReadsFirst => reads_first::place(&self.waiting, &new),
         };
-        self.waiting.insert(place, new);
+        // Usually at the end.
+        if place == self.waiting.len() {
+            self.waiting.push(new);
+        } else {
+            self.waiting.insert(place, new);
+        }
     }
 
     pub(crate) fn first(&self) -> Option<T> {

@@ -38,6 +38,9 @@ pub struct RunInfo {
     #[serde(with = "crate::name")]
     #[schemars(with = "Vec<Name>")]
     pub command: Vec<String>,
+    /// The name that the user gave the run; missing if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The preset; null if the command was refused before its preset was known.
     pub preset: Option<String>,
     /// Start of the run, in seconds since 1970.

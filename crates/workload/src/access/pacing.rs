@@ -14,17 +14,21 @@ pub(crate) struct Pacing {
     pub(crate) pace: Option<Pace>,
     pub(crate) think: Option<Think>,
     pub(crate) syncs: Option<Syncs>,
+    /// The time from the start of the stream to that of the schedule.
+    pub(crate) delay: Nanos,
     /// The time at which the schedule ends, if it is limited.
     pub(crate) ends: Option<Nanos>,
     /// The next op. Its intended start or the pause before it has already been returned.
     due: Option<Op>,
 }
 
-/// A pause before every unit of work except for the first.
+/// A pause before every burst of units of work except for the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Think {
     span: Nanos,
-    /// The number of ops in a unit, and the number left of the current unit.
+    /// The number of units in a burst.
+    burst: u32,
+    /// The number of ops in a burst, and the number left of the current one.
     ops: u32,
     left: u32,
     has_begun: bool,
@@ -39,9 +43,9 @@ pub(crate) struct Syncs {
 }
 
 impl Think {
-    /// A pause of `span` before every `ops` ops.
-    pub(crate) fn new(span: Nanos, ops: u32) -> Think {
-        Think { span, ops, left: 0, has_begun: false }
+    /// A pause of `span` before every `burst` units of `ops` ops each.
+    pub(crate) fn new(span: Nanos, ops: u32, burst: u32) -> Think {
+        Think { span, burst, ops: ops.saturating_mul(burst), left: 0, has_begun: false }
     }
 
     fn before(&mut self) -> Option<Nanos> {
@@ -69,8 +73,8 @@ impl Syncs {
 impl Pacing {
     /// The pauses before this number of units. Zero without pauses.
     pub(crate) fn paused(&self, units: u64) -> Nanos {
-        let span = self.think.as_ref().map_or(Nanos::ZERO, |think| think.span);
-        Nanos(span.0.saturating_mul(units.saturating_sub(1)))
+        let Some(Think { span, burst, .. }) = self.think else { return Nanos::ZERO };
+        Nanos(span.0.saturating_mul(units.saturating_sub(1) / u64::from(burst)))
     }
 
     /// The next step, or `None` if the body has ended:
@@ -98,9 +102,10 @@ impl Pacing {
             && start >= end
         {
             *body = Body::Empty;
-            return Some(Step::At(end));
+            return Some(Step::At(self.delay + end));
         }
-        let before = start.map(Step::At).or_else(|| self.think.as_mut()?.before().map(Step::Think));
+        let before =
+            start.map(|start| Step::At(self.delay + start)).or_else(|| self.think.as_mut()?.before().map(Step::Think));
         if before.is_some() {
             self.due = Some(op);
             return before;

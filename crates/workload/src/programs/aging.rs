@@ -25,6 +25,7 @@ pub fn aging(aging: Aging) -> Program {
         base: RateBase::Bytes,
         amount: aging.writes(),
         within: None,
+        warmup: None,
         unit: Unit::from_kind(OpKind::WriteAt),
     };
     Program {
@@ -37,6 +38,7 @@ pub fn aging(aging: Aging) -> Program {
         prepare: Stream::from_ops(directories),
         phases: vec![phase],
         space: aging.level,
+        group: vec![],
         largest_call: PREPARING_CALL,
     }
 }

@@ -105,9 +105,11 @@ impl Classic {
                 base: RateBase::Bytes,
                 amount: bytes,
                 within: None,
+                warmup: None,
                 unit,
             }],
             space: bytes,
+            group: vec![],
             largest_call,
         }
     }

@@ -46,9 +46,11 @@ impl Command {
                 base: RateBase::Ops,
                 amount: 1,
                 within: None,
+                warmup: None,
                 unit: Unit::from_kind(OpKind::Run),
             }],
             space,
+            group: vec![],
             largest_call: PREPARING_CALL,
         }
     }

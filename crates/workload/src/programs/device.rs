@@ -62,6 +62,7 @@ impl Device {
             base,
             amount,
             within: None,
+            warmup: None,
             unit: Unit::from_kind(if write { OpKind::WriteAt } else { OpKind::ReadAt }),
         };
         let program = Program {
@@ -70,6 +71,7 @@ impl Device {
             prepare: Stream::empty(),
             phases: vec![phase],
             space: 0,
+            group: vec![],
             largest_call: block,
         };
         program.within(self.time)

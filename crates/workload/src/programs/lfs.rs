@@ -108,6 +108,7 @@ impl SmallFiles {
             base: RateBase::Files,
             amount: u64::from(self.files),
             within: None,
+            warmup: None,
             unit,
         };
         let make = FileAction::Make { fsync: self.sync == SmallSync::File };
@@ -165,6 +166,7 @@ impl SmallFiles {
                 ],
             ),
             space: self.space(),
+            group: vec![],
             largest_call: largest_call(self.bytes, self.flush),
         }
     }
@@ -241,6 +243,7 @@ impl LargeFile {
             base: RateBase::Bytes,
             amount: self.bytes,
             within: None,
+            warmup: None,
             unit: Unit::from_kind(kind),
         };
         let writing = |name, steps, kind| Phase {
@@ -280,6 +283,7 @@ impl LargeFile {
                 ],
             ),
             space: self.space(),
+            group: vec![],
             largest_call: largest_call(LARGE_CALL, self.flush),
         }
     }
@@ -312,6 +316,7 @@ fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
         base: RateBase::Bytes,
         amount: bytes,
         within: None,
+        warmup: None,
         unit: Unit::from_kind(OpKind::Read),
     };
     let reads = |phase: &Phase| phase.name.starts_with("read");
@@ -371,9 +376,11 @@ fn raw(name: &'static str, reads: Body, base: RateBase, amount: u64, call: u32, 
             base,
             amount,
             within: None,
+            warmup: None,
             unit,
         }],
         space: 0,
+        group: vec![],
         largest_call: call,
     }
 }

@@ -106,8 +106,10 @@ pub struct Load {
     pub fsync: Option<u32>,
     /// The number of writes after which an fdatasync follows, if there is one. Not with `fsync`.
     pub fdatasync: Option<u32>,
-    /// The pause between two operations.
+    /// The pause between two bursts of operations.
     pub think: Option<Nanos>,
+    /// The number of operations between two pauses.
+    pub burst: u32,
     /// The way in which ops are issued.
     pub queue: Queue,
     /// The number of concurrent programs. Each has its own file unless the user gave one.
@@ -116,6 +118,8 @@ pub struct Load {
     pub rate: Option<(u32, Arrivals)>,
     /// The time limit. A sequential workload ends earlier if it reaches the end of the file.
     pub time: Nanos,
+    /// The time for which it runs beforehand without being measured, if it does.
+    pub warmup: Option<Nanos>,
     /// The size of the file, if the user gave one.
     pub size: Option<Bytes>,
     /// True if the whole file is to be cached beforehand.
@@ -135,10 +139,12 @@ impl Load {
             fsync: None,
             fdatasync: None,
             think: None,
+            burst: 1,
             queue: Queue::Sync,
             jobs: 1,
             rate: None,
             time,
+            warmup: None,
             size: None,
             warm: false,
         }
@@ -187,7 +193,7 @@ impl Load {
             steps = steps.paced(Pace::new(rate, arrivals, ops, seed));
         }
         if let Some(span) = self.think {
-            steps = steps.thinking(span, ops);
+            steps = steps.thinking(span, ops, self.burst);
         }
         if let Some(every) = self.fdatasync {
             steps = steps.synced(Op::Fdatasync { handle: FILE }, every);
@@ -217,9 +223,11 @@ impl Load {
                     _ => u64::MAX,
                 },
                 within: None,
+                warmup: self.warmup,
                 unit,
             }],
             space: 0,
+            group: vec![],
             largest_call: self.sizes.largest(),
         };
         match self.queue {
@@ -249,8 +257,9 @@ impl Load {
         pattern.accesses(FILE, bytes, u64::MAX, seed).into()
     }
 
-    /// Reads through the page cache begin with a cold cache, so that they reach the device.
-    fn cache(&self) -> Cache {
+    /// The state of the page cache in which it starts. Reads through the page cache start cold, so that they reach the
+    /// device.
+    pub fn cache(&self) -> Cache {
         let reads = !matches!(self.pattern, Pattern::Write | Pattern::RandomWrite | Pattern::Commit);
         match self.queue {
             Queue::Null => Cache::AsIs,
@@ -291,6 +300,12 @@ impl Load {
         }
         if let Some(span) = self.think {
             parameters.push(Parameter::new("think_ns", span.0));
+            if self.burst > 1 {
+                parameters.push(Parameter::new("burst", self.burst));
+            }
+        }
+        if let Some(span) = self.warmup {
+            parameters.push(Parameter::new("warmup_ns", span.0));
         }
         if let Pattern::RandomMix { reads } = self.pattern {
             parameters.push(Parameter::new("reads_percent", u32::from(reads)));

@@ -61,9 +61,11 @@ fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, order: Ord
             base: RateBase::Ops,
             amount: u64::from(reads),
             within: None,
+            warmup: None,
             unit: Unit::from_kind(OpKind::ReadAt),
         }],
         space: 0,
+        group: vec![],
         largest_call: block,
     }
 }
@@ -89,9 +91,11 @@ pub fn commit(commits: u32, record: u32) -> Program {
             base: RateBase::Ops,
             amount: u64::from(commits),
             within: None,
+            warmup: None,
             unit: Unit::from(OpKind::Write, OpKind::Fdatasync),
         }],
         space: u64::from(commits) * u64::from(record),
+        group: vec![],
         largest_call: record,
     }
 }

@@ -111,9 +111,11 @@ pub fn copy(bytes: u64, buffer: u32, sync: Sync) -> Program {
             base: RateBase::Bytes,
             amount: bytes,
             within: None,
+            warmup: None,
             unit: Unit::from(OpKind::Read, OpKind::Write),
         }],
         space: 2 * bytes,
+        group: vec![],
         largest_call: buffer.max(PREPARING_CALL),
     }
 }
@@ -145,9 +147,11 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
             base: RateBase::Bytes,
             amount: bytes,
             within: None,
+            warmup: None,
             unit: Unit::from_kind(OpKind::Write),
         }],
         space: bytes,
+        group: vec![],
         largest_call: buffer,
     }
 }

@@ -72,9 +72,11 @@ impl VaxMix {
                 base: RateBase::Ops,
                 amount: self.accesses,
                 within: None,
+                warmup: None,
                 unit: Unit::either(OpKind::ReadAt, OpKind::WriteAt),
             }],
             space: self.bytes,
+            group: vec![],
             largest_call: self.mix.largest().max(PREPARING_CALL),
         }
     }

@@ -186,7 +186,7 @@ fn time(arguments: &BwArguments, tests: &Tests, is_direct: bool) -> Result<Exit,
         let result = execution::perform(
             &mut world,
             program,
-            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
         )?;
         (stopped, was_suspended) = (result.stopped, result.was_suspended);
         let Some(run) = result.phases.first() else { break };

@@ -1,8 +1,11 @@
 //! `diskperf list`: the stored runs.
 
+use std::path::Path;
+
+use campaign::presets::COMMAND;
 use clap::Args;
 use serde_json::json;
-use stats::Name;
+use stats::{Name, RunInfo};
 use store::Listed;
 use units::Exit;
 
@@ -38,8 +41,9 @@ pub fn run(arguments: &ListArguments) -> Result<Exit, Error> {
 fn line(run: &Listed) -> report::run_list::Run<'_> {
     report::run_list::Run {
         name: &run.id,
+        given: run.info.name.as_deref().unwrap_or_default(),
         started_unix_s: run.info.started_unix_s,
-        preset: run.info.preset.as_deref().unwrap_or_default(),
+        preset: preset(&run.info),
         targets: run.info.targets.iter().map(|target| target.name.as_str()).collect(),
         measured: run.measured,
         cells: run.cells,
@@ -47,9 +51,18 @@ fn line(run: &Listed) -> report::run_list::Run<'_> {
     }
 }
 
+/// The preset of a run, or the file name of the user's command.
+fn preset(info: &RunInfo) -> &str {
+    let preset = info.preset.as_deref().unwrap_or_default();
+    let mut words = info.command.iter().skip_while(|word| *word != "--");
+    let command = words.nth(1).filter(|_| preset == COMMAND.name);
+    command.and_then(|word| Path::new(word).file_name()?.to_str()).unwrap_or(preset)
+}
+
 fn object(run: &Listed) -> serde_json::Value {
     json!({
         "run": run.id,
+        "name": run.info.name,
         "state": store_arguments::state(run),
         "started_unix_s": run.info.started_unix_s,
         "ended_unix_s": run.ended_unix_s,

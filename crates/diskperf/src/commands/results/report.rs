@@ -251,6 +251,7 @@ const fn word(subject: Subject) -> &'static str {
         Subject::Together => "together",
         Subject::Time => "time",
         Subject::Sweep => "sweep",
+        Subject::Setting => "setting",
         Subject::Paper => "paper",
     }
 }

@@ -1,4 +1,5 @@
-//! Well-known fio jobs run unchanged: ten recipes. Only the size, the time and the rounds are smaller here.
+//! Well-known fio jobs run unchanged: ten recipes, two of which run loads at the same time. Only the size, the time and
+//! the rounds are smaller here.
 
 use std::fs;
 
@@ -11,14 +12,15 @@ const RECIPES: [(&str, &str, &[&str]); 10] = [
     ("etcd", "[mytest]\nrw=write\nioengine=sync\nfdatasync=1\ndirectory=test-data\nsize=22m\nbs=2300\n", &["mytest"]),
     (
         "postgres-wal",
-        "[wal]\nrw=write\nbs=8k\nioengine=psync\nfdatasync=1\nsize=1g\nruntime=60\ntime_based\n",
-        &["wal"],
+        "[global]\nioengine=psync\nsize=1g\nruntime=60\ntime_based\n[wal]\nrw=write\nbs=8k\nfdatasync=1\n[data]\n\
+         rw=randrw\nrwmixread=70\nbs=8k\nnumjobs=2\n",
+        &["wal", "data", "sum"],
     ),
     (
         "kafka-log",
-        "[global]\nbs=1m\nsize=4g\nioengine=psync\nruntime=60\n[append]\nrw=write\nfsync=64\n[consumers]\nstonewall\n\
-         rw=read\nnumjobs=2\n",
-        &["append", "consumers"],
+        "[global]\nbs=1m\nsize=4g\nioengine=psync\nruntime=60\n[append]\nrw=write\nfsync=64\n[consumers]\n\
+         startdelay=100ms\nrw=read\nnumjobs=2\n",
+        &["append", "consumers", "sum"],
     ),
     (
         "object-store",

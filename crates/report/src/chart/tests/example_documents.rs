@@ -40,6 +40,18 @@ pub(super) fn cell(program: &str, target: &str, ops: &[u64]) -> Cell {
     }
 }
 
+/// A workload of the user at three queue depths, with its knee at the second.
+pub(super) fn depths(name: &str) -> [Cell; 3] {
+    [(1, 100), (8, 800), (64, 801)].map(|(depth, ops)| {
+        let mut cell = Cell { preset: "io".to_owned(), ..cell("randread", name, &[ops, ops, ops]) };
+        if let Some(rate) = &mut cell.rate {
+            (rate.low, rate.high) = (Some(0.99 * rate.per_second), Some(1.01 * rate.per_second));
+        }
+        cell.parameters.insert("iodepth".to_owned(), ParameterValue::Number(depth));
+        cell
+    })
+}
+
 /// A cell that was not measured.
 pub(super) fn missing(program: &str, target: &str) -> Cell {
     Cell {

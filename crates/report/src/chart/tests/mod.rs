@@ -2,6 +2,7 @@
 
 mod example_documents;
 mod large_documents;
+mod settings;
 mod side_by_side;
 mod svg_reader;
 
@@ -13,7 +14,7 @@ use units::Nanos;
 use super::{Chart, Subject, over_time, paper, standalone};
 use crate::compare::fixtures::{choice, comparison, pair};
 use crate::presentation::Layout;
-use example_documents::{cell, document, mark, missing};
+use example_documents::{cell, depths, document, mark, missing};
 use svg_reader::{Checked, attribute, checked};
 
 fn read(chart: &Chart) -> Checked {
@@ -66,6 +67,7 @@ fn everything(name: &str, other: &str) -> Document {
     let mut cells =
         vec![noisy, cell(other, other, &[1600, 1600, 1600]), missing(other, name), late, simulated, together];
     cells.extend(sweep);
+    cells.extend(depths(name));
     cells.push(published);
     let mut document = document(cells);
     let pair = |verdict, ends| comparison(other, [name, other], verdict, ends);
@@ -84,7 +86,7 @@ fn every_subject_has_its_chart_in_order_and_no_chart_is_made_of_nothing() {
     sorted.sort();
     assert_eq!(all, sorted);
     sorted.dedup();
-    assert_eq!(sorted.len(), 8, "{sorted:?}");
+    assert_eq!(sorted.len(), 9, "{sorted:?}");
     assert_eq!(charts(&document(Vec::new())), []);
     let nothing = charts(&document(vec![missing("read", "here")]));
     assert!(nothing.is_empty(), "{nothing:#?}");

@@ -87,7 +87,7 @@ pub(super) fn the_daemon_writes_what_is_left() -> bool {
     let before = computer.unwritten().expect("a count").expect("known").pages;
     let reads = Body::Calls { call: Op::Read { handle: Handle::new(1), length: 1 }, left: 3 };
     let open = Op::Open { name: Name::root(0), handle: Handle::new(1), access: Access::Read, mode: Mode::default() };
-    run(&mut computer, Stream::open(vec![open], reads).thinking(Nanos::from_secs(10), 1));
+    run(&mut computer, Stream::open(vec![open], reads).thinking(Nanos::from_secs(10), 1, 1));
     before > 0 && computer.unwritten().expect("a count").expect("known").pages == 0
 }
 

@@ -16,6 +16,7 @@ use crate::namespace::FileId;
 
 impl Ext2 {
     /// Decides the next step of a call. All steps are known from its beginning.
+    #[inline(never)]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         if plan.ext2.outcome.is_none() {
             let mut steps = core::mem::take(&mut plan.script);

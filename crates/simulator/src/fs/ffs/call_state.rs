@@ -17,10 +17,8 @@ pub(crate) enum Progress {
     AskFor,
     /// Read: starts read-ahead of the next block.
     AskAhead,
-    /// Read: waits for the data of the block.
+    /// Read: waits for the data of the block, or begins again if its buffer was lost.
     Await,
-    /// Read: copies the data to the program, or begins again if the buffer was lost.
-    CopyOut,
     /// Read: the data were copied to the program.
     Copied,
     /// Write: has the header of the new block's cylinder group in memory, and changes it.

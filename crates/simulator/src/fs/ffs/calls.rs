@@ -12,7 +12,7 @@ use crate::faults::{self, Fault};
 use crate::fs::extent::Extent;
 use crate::fs::plan::{Plan, Request};
 use crate::fs::step::Step;
-use crate::fs::{Full, Host};
+use crate::fs::{Full, Host, Used};
 use crate::namespace::FileId;
 
 impl Ffs {
@@ -43,11 +43,6 @@ impl Ffs {
             Progress::AskFor => self.ask_for(plan, host, file),
             Progress::AskAhead => self.ask_ahead(plan, host, file),
             Progress::Await => self.wait(plan, host, file),
-            Progress::CopyOut if plan.is_lost => {
-                plan.is_lost = false;
-                self.ask_for(plan, host, file)
-            }
-            Progress::CopyOut => copy_out(plan, host, file),
             Progress::Copied => {
                 plan.done += plan.bytes;
                 self.read_next_block(plan, host, file)
@@ -71,10 +66,11 @@ impl Ffs {
         match self.place(file, plan.block) {
             Some(extent) => {
                 plan.ffs.extent = extent;
-                if host.starts_read(extent) {
-                    return then(plan, Step::StartRead(extent), Progress::AskAhead);
+                if host.knows(extent) {
+                    return self.ask_ahead(plan, host, file);
                 }
-                self.ask_ahead(plan, host, file)
+                let step = host.begin_read(extent).map_or(Step::StartRead(extent), Step::HandOver);
+                then(plan, step, Progress::AskAhead)
             }
             // A hole: there is no data to wait for.
             None => copy(plan, host, Progress::Copied),
@@ -83,20 +79,32 @@ impl Ffs {
 
     #[inline]
     fn ask_ahead(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
-        match self.ahead(plan, file).filter(|&extent| host.reads_ahead(extent)) {
-            Some(extent) => then(plan, Step::ReadAhead(extent), Progress::Await),
+        let ahead = self.ahead(plan, file).filter(|&extent| !host.knows(extent));
+        match ahead.and_then(|extent| host.begin_read(extent)) {
+            Some(buffer) => then(plan, Step::HandOver(buffer), Progress::Await),
             None => self.wait(plan, host, file),
         }
     }
 
+    /// Waits for the data of the block, and copies them to the program.
     #[inline]
     fn wait(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
         let to_its_end = plan.within + plan.bytes == self.block_bytes();
-        let extent = plan.ffs.extent;
-        if host.has(extent, to_its_end) {
-            return copy_out(plan, host, file);
+        match host.uses(plan.ffs.extent, to_its_end) {
+            Used::Here => {
+                plan.last_read = Some((file, plan.block));
+                copy(plan, host, Progress::Copied)
+            }
+            Used::Moving(buffer) => then(plan, Step::Sleep(buffer), Progress::Await),
+            Used::Lost => self.ask_again(plan, host, file),
         }
-        then(plan, Step::Await { extent, to_its_end }, Progress::CopyOut)
+    }
+
+    /// Begins again, because the buffer was lost. Outlined: it is rare, and would be a recursion.
+    #[cold]
+    #[inline(never)]
+    fn ask_again(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        self.ask_for(plan, host, file)
     }
 
     /// Returns the next block if it is to be read ahead:
@@ -125,22 +133,7 @@ impl Ffs {
                 self.touch(file);
                 spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock)
             }
-            Progress::NextBlock => {
-                if !plan.next_block(self.block_bytes()) {
-                    return if waits { then(plan, Step::Flush, Progress::End) } else { Step::Return(Ok(plan.done)) };
-                }
-                match self.choose(plan, host, file) {
-                    Ok(Some(header)) => {
-                        plan.ffs.held = header.sectors;
-                        if host.holds(header) {
-                            return self.dirty_header(plan, host, file);
-                        }
-                        then(plan, Step::Read(header), Progress::DirtyHeader)
-                    }
-                    Ok(None) => self.read_old_indirect(plan, host, file),
-                    Err(Full) => Step::Return(Err(Reason::NoSpace)),
-                }
-            }
+            Progress::NextBlock => self.write_next_block(plan, host, file, waits),
             Progress::DirtyHeader => self.dirty_header(plan, host, file),
             Progress::NewIndirect => self.write_new_indirect(plan, host, file),
             Progress::WriteIndirect => then(plan, Step::WriteSync(plan.ffs.held), Progress::NewIndirect),
@@ -155,13 +148,32 @@ impl Ffs {
             Progress::CopyIn => copy(plan, host, Progress::LetGo),
             Progress::LetGo => {
                 plan.done += plan.bytes;
-                let to_its_end = plan.within + plan.bytes == self.block_bytes();
-                let held = plan.ffs.held;
-                let step = if to_its_end { Step::WriteBehind(held) } else { Step::WriteDelayed(held) };
-                then(plan, step, Progress::NextBlock)
+                if plan.within + plan.bytes == self.block_bytes() {
+                    return then(plan, Step::HandOver(host.begin_write(plan.ffs.held)), Progress::NextBlock);
+                }
+                host.write_delayed(plan.ffs.held);
+                self.write_next_block(plan, host, file, waits)
             }
             Progress::End => Step::Return(Ok(plan.done)),
             _ => unreachable!("{:?} is no state of a write", plan.ffs.progress),
+        }
+    }
+
+    #[inline]
+    fn write_next_block(&mut self, plan: &mut Plan, host: &mut Host, file: FileId, waits: bool) -> Step {
+        if !plan.next_block(self.block_bytes()) {
+            return if waits { then(plan, Step::Flush, Progress::End) } else { Step::Return(Ok(plan.done)) };
+        }
+        match self.choose(plan, host, file) {
+            Ok(Some(header)) => {
+                plan.ffs.held = header.sectors;
+                if host.holds(header) {
+                    return self.dirty_header(plan, host, file);
+                }
+                then(plan, Step::Read(header), Progress::DirtyHeader)
+            }
+            Ok(None) => self.read_old_indirect(plan, host, file),
+            Err(Full) => Step::Return(Err(Reason::NoSpace)),
         }
     }
 
@@ -319,12 +331,6 @@ fn read_indirect(plan: &mut Plan, host: &mut Host) -> Step {
         }
     }
     spend(plan, Cause::BlockRead, host.kernel.block_read, Progress::AskFor)
-}
-
-#[inline]
-fn copy_out(plan: &mut Plan, host: &Host, file: FileId) -> Step {
-    plan.last_read = Some((file, plan.block));
-    copy(plan, host, Progress::Copied)
 }
 
 /// Write: finds the block.

@@ -84,11 +84,14 @@ impl Inode {
     }
 
     pub(super) fn set_block(&mut self, block: u32, fragment: Fragment, count: u32) {
-        let block = block as usize;
-        if self.blocks.len() <= block {
-            self.blocks.resize(block + 1, (NONE, 0));
+        let (block, extent) = (block as usize, (fragment, count as u8));
+        if let Some(known) = self.blocks.get_mut(block) {
+            *known = extent;
+            return;
         }
-        self.blocks[block] = (fragment, count as u8);
+        // Usually nothing is between: files grow at their ends.
+        self.blocks.resize(block, (NONE, 0));
+        self.blocks.push(extent);
     }
 
     pub(super) fn indirect(&self, number: u32) -> Option<Fragment> {

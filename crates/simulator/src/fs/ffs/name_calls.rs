@@ -57,6 +57,7 @@ impl Script<'_, '_> {
 
 impl Ffs {
     /// Steps of a call on a name.
+    #[inline(never)]
     pub(super) fn next_of_name(&mut self, plan: &mut Plan, host: &mut Host, call: NameCall) -> Option<Step> {
         if let Some(step) = plan.next_of_script() {
             return Some(step);
@@ -89,6 +90,7 @@ impl Ffs {
     ///   1. `sync` writes a super block that has changed;
     ///   2. changed inodes go to their blocks;
     ///   3. all changed blocks are written.
+    #[inline(never)]
     pub(super) fn next_of_sync(&mut self, plan: &mut Plan, host: &mut Host, waits: bool) -> Option<Step> {
         if let Some(step) = plan.next_of_script() {
             return Some(step);

@@ -19,6 +19,7 @@ use crate::namespace::FileId;
 
 impl Lfs {
     /// Decides the next step of a call.
+    #[inline(never)]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         loop {
             let may_act = matches!(

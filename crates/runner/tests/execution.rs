@@ -1,12 +1,15 @@
-//! A failure of the ceiling is its own: the phase keeps its result.
+//! What ends an execution or a part of it: a failure of the ceiling is its own, and a phase can be told to end.
+
+use std::sync::atomic::Ordering;
 
 use diskperf_runner::ceiling::CeilingResult;
 use diskperf_runner::execution::{ClaimedClock, MeasureOptions, perform};
+use diskperf_runner::live::Live;
 use units::{Moment, Nanos};
 use workload::programs::small_io;
 use workload::{
-    Cache, CacheState, Counters, CpuTime, DeviceBytes, Dirtiness, Op, Quiescence, Recorder, Residency, Span, Step,
-    Steps, TreeCounts, World,
+    Cache, CacheState, Counters, CpuTime, DeviceBytes, Dirtiness, Op, Quiescence, Reason, Recorder, Residency, Span,
+    Step, Steps, TreeCounts, World,
 };
 
 /// The calls of a world that may fail.
@@ -100,7 +103,7 @@ impl World for Failing {
 
 #[test]
 fn a_fault_in_the_ceiling_does_not_void_the_phase() {
-    let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: true };
+    let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: true, live: None };
     for call in [Call::SetCacheState, Call::Watch, Call::Run, Call::Counters] {
         let mut world = Failing { call, now: Moment::ZERO, is_measured: false };
         let result = perform(&mut world, &small_io::commit(1000, 4096), options).expect("a measured phase");
@@ -108,4 +111,18 @@ fn a_fault_in_the_ceiling_does_not_void_the_phase() {
         assert_eq!(phase.ceiling, Some(CeilingResult::NotMeasured(format!("{call:?} failed"))));
         assert_eq!(phase.tally().bytes_written, 4096 * 1000);
     }
+}
+
+#[test]
+fn a_phase_that_is_told_to_end_before_it_begins_is_interrupted() {
+    let live: &'static Live = Box::leak(Box::default());
+    let options = MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false, live: Some(live) };
+    let mut world = Failing { call: Call::Watch, now: Moment::ZERO, is_measured: false };
+    let program = small_io::commit(1000, 4096);
+    let result = perform(&mut world, &program, options).expect("an execution");
+    assert_eq!((result.phases.len(), result.stopped.is_none()), (1, true));
+    live.enough().store(true, Ordering::Relaxed);
+    let result = perform(&mut world, &program, options).expect("an execution");
+    assert_eq!(result.phases.len(), 0);
+    assert_eq!(result.stopped.map(|stopped| stopped.failure.reason), Some(Reason::Interrupted));
 }
