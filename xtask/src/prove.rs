@@ -64,7 +64,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 36] = [
+const EXPERIMENTS: [Experiment; 37] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -261,6 +261,7 @@ const EXPERIMENTS: [Experiment; 36] = [
     },
     races::EXPERIMENT,
     elsewhere::GUARD,
+    elsewhere::JOBS,
     elsewhere::POWER,
     steady_tests::QUIET,
     steady_tests::BUSY,
@@ -433,8 +434,8 @@ mod tests {
     }
 
     #[test]
-    fn four_experiments_need_the_distributed_program() {
+    fn five_experiments_need_the_distributed_program() {
         let names: Vec<&str> = EXPERIMENTS.iter().filter(|one| uses_distributed(one)).map(|one| one.name).collect();
-        assert_eq!(names, ["commands", "dist", "elsewhere-guard", "elsewhere-power"]);
+        assert_eq!(names, ["commands", "dist", "elsewhere-guard", "elsewhere-jobs", "elsewhere-power"]);
     }
 }

@@ -145,7 +145,7 @@ fn promised_records_survive_a_killed_guest_unless_nothing_is_flushed() {
     let below = unnamed().expect("a file");
     below.set_len(DISK).expect("a size");
     let disk = OneFile::mount(folder.path(), below, Knobs::default()).expect("a mount");
-    let cuts = if std::env::var_os(crate::EVERYTHING).is_some() { MANY } else { USUAL };
+    let cuts = if crate::is_chosen("power", &[]) { MANY } else { USUAL };
     let mut computer = Computer { kernel: &kernel, program: &program, disk: &disk, random: Prng::new(u64::from(cuts)) };
     let put = |computer: &mut Computer, cut: u32| {
         disk.put(WriteCache::new(Moment::NEVER, fate(cut, Prng::new(computer.random.next_u64()))));

@@ -130,7 +130,7 @@ pub const STACKS: [Stack; 10] = [
         name: "removed",
         disks: "vdb",
         situations: &[
-            gone("a disk that was pulled out", "/tmp/gone", "nothing was written to it"),
+            gone("a disk that was pulled out", "/tmp/gone", "there is no device"),
             used("a read-only disk", "/dev/vdb", "read-only"),
         ],
     },
