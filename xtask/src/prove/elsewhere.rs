@@ -1,5 +1,5 @@
 //! Runs the tests in guests completely: all stacks of the guard and the main job on all storage, on each kernel, and 30
-//! power cuts with each setting. `cargo xtask test` runs the cheapest stacks, and one cut with each setting.
+//! power cuts with each setting. `cargo xtask test` runs the cheapest stacks.
 
 use serde_json::Value;
 

@@ -287,15 +287,18 @@ fn try_storages(series: &str, kernel: &Kernel, program: PathBuf) {
     let mut wrong = Vec::new();
     for storage in &chosen {
         let began = Instant::now();
-        match try_storage(&mut guest, storage) {
-            Ok(found) => wrong.extend(found),
+        let found = match try_storage(&mut guest, storage) {
+            Ok(found) => found,
             Err(problem) => {
-                wrong.push(format!("{}: {problem}", storage.name));
                 // It is not known what is left of the storage.
                 drop(guest);
                 guest = boot(series, kernel, &program).expect("a guest");
+                vec![format!("{}: {problem}", storage.name)]
             }
-        }
+        };
+        // The test may be ended before it has tried everything.
+        found.iter().for_each(|problem| println!("{problem}"));
+        wrong.extend(found);
         println!("{series} {}: {:.0?}", storage.name, began.elapsed());
     }
     println!("{}", json!({"elsewhere": "jobs", "kernel": series, "storages": chosen.len(), "wrong": wrong.len()}));

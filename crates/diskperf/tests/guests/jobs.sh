@@ -143,7 +143,7 @@ memory_down() { do_ umount /mnt/job; }
 # An NVMe disk over TCP, which this kernel serves to itself.
 nvme_tcp_up() {
     mkdir -p /sys/kernel/config
-    mountpoint -q /sys/kernel/config || do_ mount -t configfs configfs /sys/kernel/config
+    grep -q ' /sys/kernel/config ' /proc/mounts || do_ mount -t configfs configfs /sys/kernel/config
     nvmet=/sys/kernel/config/nvmet
     do_ mkdir -p $nvmet/subsystems/disk/namespaces/1
     echo 1 > $nvmet/subsystems/disk/attr_allow_any_host
@@ -175,15 +175,17 @@ nfs_up() {
     do_ mkdir -p /mnt/job /mnt/served /var/lib/nfs/v4recovery /proc/fs/nfsd
     do_ mkfs.ext4 -q -F "/dev/$(disk_of 1001)"
     do_ mount -t ext4 "/dev/$(disk_of 1001)" /mnt/served
-    mountpoint -q /proc/fs/nfsd || do_ mount -t nfsd nfsd /proc/fs/nfsd
-    echo 1 > /proc/fs/nfsd/nfsv4gracetime
+    grep -q ' /proc/fs/nfsd ' /proc/mounts || do_ mount -t nfsd nfsd /proc/fs/nfsd
+    # Older versions would need rpcbind.
     echo "-2 -3 +4 +4.2" > /proc/fs/nfsd/versions
     echo "tcp 2049" > /proc/fs/nfsd/portlist
     echo 2 > /proc/fs/nfsd/threads
+    # No client of an earlier life can come back.
+    echo Y > /proc/fs/nfsd/v4_end_grace
     later=$(($(date +%s) + 100000))
     echo "nfsd 127.0.0.1 $later here" > /proc/net/rpc/auth.unix.ip/channel
-    # Flags: asynchronous is off, root stays root (0x0400 is NFSEXP_NOSUBTREECHECK).
-    echo "here /mnt/served $later 1024 65534 65534 0" > /proc/net/rpc/nfsd.export/channel
+    # Flags: no check of subtrees (0x400), and the number 0 names the file system (0x2000). Root stays root.
+    echo "here /mnt/served $later $((0x2400)) 65534 65534 0" > /proc/net/rpc/nfsd.export/channel
     echo "here 1 \\x00000000 $later /mnt/served" > /proc/net/rpc/nfsd.fh/channel
     do_ timeout 40 mount -i -t nfs4 -o addr=127.0.0.1,clientaddr=127.0.0.1,vers=4.2 127.0.0.1:/ /mnt/job
 }

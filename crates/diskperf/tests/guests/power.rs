@@ -26,11 +26,8 @@ use units::Prng;
 /// Bytes of the disk: an ext4 with a small journal, and room for the records.
 const DISK: u64 = (96 << 20) + testkit::fuse::APART;
 
-/// Cuts with each setting of the file system in `cargo xtask test`.
-const USUAL: u32 = 1;
-
-/// Cuts with each setting for `cargo xtask prove elsewhere`.
-const MANY: u32 = 30;
+/// Cuts with each setting of the file system.
+const CUTS: u32 = 30;
 
 /// The most records before a cut: a second of writing in a guest. Guess.
 const RECORDS: u64 = 150;
@@ -137,6 +134,9 @@ fn fate(cut: u32, mut random: Prng) -> Fate {
 fn promised_records_survive_a_killed_guest_unless_nothing_is_flushed() {
     let Some(program) = testkit::dist_file(testkit::PROGRAM_END) else { return skip!("{}", testkit::NOTHING_MADE) };
     let kernel = need_guest!("6.1");
+    if !crate::is_chosen("power", &[]) {
+        return println!("the power cuts of guests are a part of cargo xtask prove elsewhere");
+    }
     if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
         return skip!("needs root and /dev/fuse");
     }
@@ -145,8 +145,7 @@ fn promised_records_survive_a_killed_guest_unless_nothing_is_flushed() {
     let below = unnamed().expect("a file");
     below.set_len(DISK).expect("a size");
     let disk = OneFile::mount(folder.path(), below, Knobs::default()).expect("a mount");
-    let cuts = if crate::is_chosen("power", &[]) { MANY } else { USUAL };
-    let mut computer = Computer { kernel: &kernel, program: &program, disk: &disk, random: Prng::new(u64::from(cuts)) };
+    let mut computer = Computer { kernel: &kernel, program: &program, disk: &disk, random: Prng::new(u64::from(CUTS)) };
     let put = |computer: &mut Computer, cut: u32| {
         disk.put(WriteCache::new(Moment::NEVER, fate(cut, Prng::new(computer.random.next_u64()))));
     };
@@ -155,7 +154,7 @@ fn promised_records_survive_a_killed_guest_unless_nothing_is_flushed() {
     let settings = ["barrier=1", "barrier=0"];
     let mut tallies = [Tally::default(), Tally::default()];
     for (options, tally) in settings.into_iter().zip(&mut tallies) {
-        for cut in 0..cuts {
+        for cut in 0..CUTS {
             let log = computer.live(guest, options);
             put(&mut computer, cut + 1);
             // 4
