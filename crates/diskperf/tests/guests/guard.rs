@@ -49,8 +49,8 @@ pub enum Answer {
     Free,
 }
 
-/// The stacks that `cargo xtask test` tries on Linux 6.1: with those on 6.12, the ones with the most situations per second,
-/// measured.
+/// The stacks that `cargo xtask test` tries on Linux 6.1. With those on 6.12, they have the most situations per second
+/// (measured).
 const USUAL_ON_6_1: [&str; 3] = ["removed", "bcache", "memory"];
 
 /// The stacks that `cargo xtask test` tries on Linux 6.12.

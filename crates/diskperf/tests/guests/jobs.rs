@@ -3,7 +3,8 @@
 //!
 //! Policy:
 //!   1. the storage is built on blank disks, and its file system is mounted;
-//!   2. the jobs must end well. Every test of `smoke` must be measured. `quick` may leave tests out if its time is short;
+//!   2. the jobs must end well. Every test of `smoke` must be measured. `quick` may leave tests out if its time is
+//!      short;
 //!   3. the document must name the device, its file system and its write cache;
 //!   4. a result claims to show a device if its data are cold, read with `O_DIRECT` or durable. If the device is
 //!      visible, no such claim is unverified or false: the device's own counters agree. If it is not, every such claim
@@ -123,8 +124,8 @@ const MODULES: [&str; 24] = [
     "cmac",
 ];
 
-/// The jobs: arguments of `diskperf run`, and true if every test must be measured (2). The budget is a guess: it measures
-/// some tests of each group in a guest.
+/// The jobs: arguments of `diskperf run`, and true if every test must be measured (2). The budget is a guess: it
+/// measures some tests of each group in a guest.
 const JOBS: [(&str, bool); 2] = [("smoke --rounds 1", true), ("quick --budget 20s", false)];
 
 /// The longest step that is not an error: a network file system may wait for ever. The longest job took 30 s.
