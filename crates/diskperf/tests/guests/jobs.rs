@@ -9,7 +9,8 @@
 //!   4. a result claims to show a device if its data are cold, read with `O_DIRECT` or durable. If the device is
 //!      visible, no such claim is unverified or false: the device's own counters agree. If it is not, every such claim
 //!      is unverified. In memory, every such claim has the warning `memory`;
-//!   5. if a device was made slow, the bottleneck of the tests that wait for it is the device, or it is not measured.
+//!   5. if a device was made slow, the bottleneck of the tests that wait for it is the device, or the journal, which
+//!      waits for it. Or it is not measured.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -274,7 +275,8 @@ fn false_claim(sight: Sight, cell: &Value) -> Option<&'static str> {
 fn false_bottleneck(storage: &Storage, cell: &Value) -> Option<&'static str> {
     let waits = storage.is_slow && matches!(cell["program"].as_str(), Some("randread" | "commit"));
     let what = cell["limited_by"]["what"].as_str();
-    (waits && !matches!(what, Some("device" | "n.m."))).then_some("has another bottleneck than the slow device")
+    (waits && !matches!(what, Some("device" | "journal" | "n.m.")))
+        .then_some("has another bottleneck than the slow device")
 }
 
 /// Runs the job on the chosen storage, and prints the line that `cargo xtask prove elsewhere` counts.

@@ -28,6 +28,14 @@ disk_of() {
 # Fills disks with zeros. BusyBox's own tool of this name has fewer options.
 wipe() { for size in "$@"; do do_ /sbin/blkdiscard -z "/dev/$(disk_of "$size")"; done; }
 
+# The kernel's name of a mapped device. Its node is not a link here, because no udev runs.
+mapped() {
+    for disk in /sys/block/dm-*; do
+        [ "$(cat "$disk/dm/name")" = "$1" ] && { echo "${disk##*/}"; return; }
+    done
+    fail "no mapped device $1"
+}
+
 # Mounts a new file system of a device.
 mount_new() {
     case $1 in
@@ -91,14 +99,14 @@ crypt_up() {
     key=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
     do_ dmsetup create secret --table "0 $((900 * 2048)) crypt aes-xts-plain64 $key 0 /dev/$(disk_of 1003) 0"
     mount_new ext4 /dev/mapper/secret
-    basename "$(readlink -f /dev/mapper/secret)"
+    mapped secret
 }
 crypt_down() { do_ umount /mnt/job; do_ dmsetup remove secret; wipe 1003; }
 
 delay_up() {
     do_ dmsetup create late --table "0 $((900 * 2048)) delay /dev/$(disk_of 1001) 0 20"
     mount_new ext4 /dev/mapper/late
-    basename "$(readlink -f /dev/mapper/late)"
+    mapped late
 }
 delay_down() { do_ umount /mnt/job; do_ dmsetup remove late; wipe 1001; }
 
@@ -114,7 +122,7 @@ END
     do_ lvm lvcreate -y -Zn --type thin-pool -l 980 -n pool --poolmetadatasize 4m thin
     do_ lvm lvcreate -y -V 900m -T thin/pool -n volume
     mount_new ext4 /dev/thin/volume
-    basename "$(readlink -f /dev/thin/volume)"
+    mapped thin-volume
 }
 thin_down() { do_ umount /mnt/job; do_ lvm vgchange -an thin; wipe 1002; }
 

@@ -27,7 +27,7 @@ use units::Prng;
 const DISK: u64 = (96 << 20) + testkit::fuse::APART;
 
 /// Cuts with each setting of the file system.
-const CUTS: u32 = 3;
+const CUTS: u32 = 30;
 
 /// The most records before a cut: a second of writing in a guest. Guess.
 const RECORDS: u64 = 150;
