@@ -20,7 +20,7 @@ use crate::process;
 pub const SERIES: [&str; 2] = ["6.1", "6.12"];
 
 /// The packages with the tools.
-const TOOLS: [&str; 17] = [
+const TOOLS: [&str; 19] = [
     "bcache-tools",
     "btrfs-progs",
     "busybox-static",
@@ -29,9 +29,11 @@ const TOOLS: [&str; 17] = [
     "e2fsprogs",
     "fdisk",
     "kmod",
+    "ksmbd-tools",
     "lvm2",
     "mdadm",
     "mount",
+    "nbd-client",
     "nbd-server",
     "thin-provisioning-tools",
     "udev",

@@ -13,6 +13,7 @@ mod bursts;
 mod ceiling;
 mod comparisons;
 mod distributed;
+mod elsewhere;
 mod figures;
 mod fio;
 mod known_disks;
@@ -31,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::dist::{self, Profile};
-use crate::{process, test};
+use crate::{guests, process, test};
 
 /// A command whose output holds figures.
 struct Experiment {
@@ -63,7 +64,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 35] = [
+const EXPERIMENTS: [Experiment; 38] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -265,6 +266,9 @@ const EXPERIMENTS: [Experiment; 35] = [
         judge: figures::fuzzed,
     },
     races::EXPERIMENT,
+    elsewhere::GUARD,
+    elsewhere::JOBS,
+    elsewhere::POWER,
     steady_tests::QUIET,
     steady_tests::BUSY,
     steady_tests::ONE_PROCESSOR,
@@ -279,6 +283,9 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     if chosen.iter().any(|experiment| uses_distributed(experiment)) {
         test::make_dist(Profile::Distributed)?;
+    }
+    if chosen.iter().any(|experiment| experiment.name.starts_with("elsewhere")) {
+        guests::provide()?;
     }
     let mut rows = Vec::new();
     let (mut missed, mut asked, mut not_measured) = (0, 0, 0);
@@ -433,8 +440,8 @@ mod tests {
     }
 
     #[test]
-    fn only_two_experiments_need_the_distributed_program() {
+    fn five_experiments_need_the_distributed_program() {
         let names: Vec<&str> = EXPERIMENTS.iter().filter(|one| uses_distributed(one)).map(|one| one.name).collect();
-        assert_eq!(names, ["commands", "dist"]);
+        assert_eq!(names, ["commands", "dist", "elsewhere-guard", "elsewhere-jobs", "elsewhere-power"]);
     }
 }

@@ -55,9 +55,11 @@ const ALONE: [(&str, &str); 5] = [
 ];
 
 /// Test files that run with nothing next to them (3), each with the reason.
-const LAST: [(&str, &str); 4] = [
+const LAST: [(&str, &str); 6] = [
     ("blind_spots", "counts what all disks of the machine do meanwhile"),
     ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
+    ("guest", "a guest that gets no processor is taken for one that hangs"),
+    ("guests", "a guest that gets no processor is taken for one that hangs"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
@@ -90,7 +92,7 @@ pub const INSTRUCTIONS: &str = "instructions";
 
 /// The test files of the static program. They skip themselves if it does not exist yet. Here they test a program that
 /// is compiled faster than the distributed one (`dist.rs`, 5).
-pub const DIST: [&str; 2] = ["dist", "commands"];
+pub const DIST: [&str; 3] = ["dist", "commands", "guests"];
 
 /// The number of slowest test files that are printed at the end.
 const SLOWEST: usize = 10;
@@ -233,7 +235,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     // 2
     let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut computing): (Vec<Job>, Vec<Job>) =
-        built.into_iter().partition(|job| job.name.ends_with("::dist"));
+        built.into_iter().partition(|job| ["::dist", "::guests"].iter().any(|end| job.name.ends_with(end)));
     computing.extend(results.jobs(&all, |test| turn(test) == Turn::Computing));
     let alone = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Alone), 1), (computing, 1)], vec![]);
     // 3

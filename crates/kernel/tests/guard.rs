@@ -379,6 +379,20 @@ fn a_missing_name_is_never_created() {
     }
 }
 
+/// A disk that was pulled out may leave its node behind.
+#[test]
+fn the_node_of_a_device_that_is_gone_is_no_device() {
+    need_disk!();
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("gone");
+    // The last number of the major that disks get when theirs are used up: no kernel counts that far.
+    let number = rustix::fs::makedev(259, (1 << 20) - 1);
+    let kind = rustix::fs::FileType::BlockDevice;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, kind, rustix::fs::Mode::RUSR, number).expect("a node");
+    let outcome = inspect(&path);
+    assert!(matches!(&outcome, Err(GuardFault::Missing(name)) if *name == path), "{outcome:?}");
+}
+
 #[test]
 fn file_systems_made_by_mkfs_need_consent() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkswap");

@@ -13,7 +13,7 @@ use crate::sys::rights::may_administer;
 /// An error that keeps the guard from giving permission to overwrite a device.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardFault {
-    /// There is no device of that name; nothing was created.
+    /// There is no device of that name, or the name is left of a device that was pulled out. Nothing was created.
     #[error("there is no device {}; nothing was created", .0.shown())]
     Missing(PathBuf),
     /// The path leads to a directory, a file or a pipe.

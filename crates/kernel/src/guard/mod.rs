@@ -107,12 +107,18 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
         metadata => metadata.map_err(unreadable)?,
     };
     // The type is checked before opening: opening a pipe would block, opening a tape would rewind it.
-    let Some(device) = mount::numbered(metadata.rdev()).filter(|_| metadata.file_type().is_block_device()) else {
+    if !metadata.file_type().is_block_device() {
         return Err(GuardFault::NotADevice(path.to_owned()));
-    };
+    }
     match open(path, OFlags::RDONLY) {
         Ok(file) => inspect_open(path, &file, false),
-        Err(source) => Err(in_use(device, metadata.rdev()).unwrap_or_else(|| unreadable(source))),
+        Err(source) => Err(match mount::numbered(metadata.rdev()) {
+            Some(device) => in_use(device, metadata.rdev()).unwrap_or_else(|| unreadable(source)),
+            None if matches!(source.raw_os_error(), Some(libc::ENXIO | libc::ENODEV)) => {
+                GuardFault::Missing(path.to_owned())
+            }
+            None => unreadable(source),
+        }),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use procfs::process::MountInfo;
 use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
 
 use crate::observe::block_device::Device;
 use crate::observe::block_stack;
@@ -248,7 +249,19 @@ pub fn free_bytes(directory: &Path) -> io::Result<u64> {
 /// True if files in this directory can be opened with `O_DIRECT`. Tries it on an unnamed file.
 pub fn takes_direct(directory: &Path) -> bool {
     let Ok(file) = tempfile::tempfile_in(directory) else { return false };
-    rustix::fs::open(through(&file), OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok()
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(through(&file), flags, Mode::empty()).map(drop);
+    is_direct(opened, || rustix::fs::fcntl_setfl(&file, OFlags::DIRECT).is_ok())
+}
+
+/// The answer to an attempt to open an unnamed file with `O_DIRECT`. On SMB, a file without a name cannot be opened
+/// again, with any flag. There, the flag is given to the file that is open.
+fn is_direct(opened: rustix::io::Result<()>, can_be_set: impl FnOnce() -> bool) -> bool {
+    match opened {
+        Ok(()) => true,
+        Err(Errno::INVAL) => false,
+        Err(_) => can_be_set(),
+    }
 }
 
 /// The alignment of direct I/O on files in this directory, in bytes. Returns `None` if the kernel does not report it
@@ -276,6 +289,23 @@ pub fn is_under_dev(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_refused_flag_is_an_answer() {
+        let unasked = || -> bool { panic!("the first answer is clear") };
+        assert!(is_direct(Ok(()), unasked) && !is_direct(Err(Errno::INVAL), unasked));
+        assert!(is_direct(Err(Errno::NOENT), || true) && !is_direct(Err(Errno::NOENT), || false));
+    }
+
+    /// An unlinked file takes the flag if and only if it can be opened with it.
+    #[test]
+    fn a_file_takes_the_flag_as_it_is_opened_with_it() {
+        for directory in ["/dev/shm", "/tmp", "/proc"].map(Path::new) {
+            let Ok(file) = tempfile::tempfile_in(directory) else { continue };
+            let is_set = rustix::fs::fcntl_setfl(&file, OFlags::DIRECT).is_ok();
+            assert_eq!(takes_direct(directory), is_set, "{}", directory.display());
+        }
+    }
 
     #[test]
     fn a_served_or_stacked_file_system_names_no_device() {

@@ -17,13 +17,15 @@ mkdir -p /dev/shm /dev/pts
 for folder in /tmp /run /dev/shm; do mount -t tmpfs tmpfs "$folder"; done
 mount -t devpts devpts /dev/pts
 echo 1 > /proc/sys/vm/panic_on_oom
+stty -F /dev/ttyS1 raw -echo
+stty -F /dev/ttyS2 raw -echo
 for module in /modules/loaded/*; do
     [ -e "$module" ] || continue
     insmod "$module" || echo "$module is not loaded"
+    # A module may compute for seconds: that of RAID 6 tries its ways to do so.
+    echo alive > /dev/ttyS1
 done
 ip link set lo up 2>/dev/null
-stty -F /dev/ttyS1 raw -echo
-stty -F /dev/ttyS2 raw -echo
 exec < /dev/ttyS1 > /dev/ttyS1 2> /dev/ttyS0
 echo ready
 while read -r command; do

@@ -18,7 +18,7 @@ pub const FOLDER: &str = "DISKPERF_GUESTS";
 const ROOT: &str = "root";
 
 /// Folders of that system with tools.
-const TOOLS: [&str; 6] = ["usr/sbin", "sbin", "usr/bin", "bin", "lib/udev", "lib/systemd"];
+const TOOLS: [&str; 7] = ["usr/sbin", "sbin", "usr/bin", "bin", "usr/libexec", "lib/udev", "lib/systemd"];
 
 /// Folders of that system with libraries.
 const LIBRARIES: [&str; 4] =
