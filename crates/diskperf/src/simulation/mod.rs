@@ -76,7 +76,7 @@ pub fn perform_all(
     };
     let Outcome { executions, .. } = driver.run(vec![Executions::default(); plan.alternatives.len()]);
     notify(Event::Finished);
-    let context = RunContext { plan, targets, infos, clock_floor: None };
+    let context = RunContext { plan, targets, infos, clock_floor: None, hosts: &[] };
     let all = plan.alternatives.iter().zip(&executions);
     let problems = all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions));
     (all_cells(context, &executions), problems.collect())
