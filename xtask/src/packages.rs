@@ -2,10 +2,13 @@
 
 use std::process::{Command, Stdio};
 
-use crate::process;
+use crate::{bridge, process};
+
+/// A library, not a tool: building the bridge needs it.
+const LIBCLANG: &str = "libclang";
 
 /// A tool, and the package in Debian and its derivatives that contains it.
-const NEEDED: [(&str, &str); 14] = [
+const NEEDED: [(&str, &str); 19] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -20,12 +23,17 @@ const NEEDED: [(&str, &str); 14] = [
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
     ("qemu-system-x86_64", "qemu-system-x86"),
+    ("mpicc.openmpi", "libopenmpi-dev"),
+    ("mpirun.openmpi", "openmpi-bin"),
+    ("mpicc.mpich", "libmpich-dev"),
+    ("mpiexec.mpich", "mpich"),
+    (LIBCLANG, "libclang-dev"),
 ];
 
 /// Installs missing packages if we are root or sudo needs no password; otherwise prints their names. Tests with a
 /// missing tool skip themselves, so this fails only if an installation was started and failed.
 pub fn provide() -> Result<(), String> {
-    let missing = missing(testkit::has_tool);
+    let missing = missing(|tool| if tool == LIBCLANG { bridge::has_libclang() } else { testkit::has_tool(tool) });
     if missing.is_empty() {
         println!("nothing is missing");
         return Ok(());
@@ -80,6 +88,11 @@ mod tests {
                 "chromium",
                 "chromium-driver",
                 "qemu-system-x86",
+                "libopenmpi-dev",
+                "openmpi-bin",
+                "libmpich-dev",
+                "mpich",
+                "libclang-dev",
             ]
         );
     }
