@@ -295,7 +295,9 @@ fn hosts_that_cannot_measure_together_are_refused() {
     std::os::unix::fs::symlink("n0", hosts.path("n2")).expect("a link");
     let partly = hosts.run(3, "host", &with(&READS, &["--time", "300ms", "%h"]));
     hosts.refuses(&partly, &["%h is one directory on n0, n2, but another on n1"]);
-    for words in [&["probe", "data"][..], &["run", "quick", "sim:flat"], &["io", "randread", "data", "--record"]] {
+    for words in
+        [&["probe", "data"][..], &["run", "quick", "sim:flat"], &["io", "randread", "data", "--sustained", "1s"]]
+    {
         hosts.refuses(&hosts.run(2, "host", words), &["does not work on several hosts"]);
     }
 }

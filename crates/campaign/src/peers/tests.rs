@@ -12,7 +12,8 @@ struct Kept(Sender<Vec<u8>>);
 
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.send(bytes.to_vec()).expect("a receiver");
+        // A test that does not look at the requests drops the receiver.
+        let _ = self.0.send(bytes.to_vec());
         Ok(bytes.len())
     }
 

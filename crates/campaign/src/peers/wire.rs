@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn messages_of_all_hosts_come_in_order() {
-        let (mut wire, sent) = scripted("got 2\n1\na3\nb\nc\nstart 1234567890123 250\ngot 0\n");
+        let (mut wire, sent) = scripted("got 2\n1\na3\nb\ncstart 1234567890123 250\ngot 0\n");
         assert_eq!(wire.all(b"a"), Ok(vec![b"a".to_vec(), b"b\nc".to_vec()]));
         assert_eq!(wire.start(), Ok(Start { moment: Nanos(1_234_567_890_123), uncertainty: Nanos(250) }));
         assert_eq!(wire.gather(b"xy"), Ok(Vec::new()));
