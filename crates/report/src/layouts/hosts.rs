@@ -42,7 +42,7 @@ pub fn each(document: &Document, page: Page) -> String {
         (Column::figures("rate"), |row| row.of_host(|host| rate(row.cell, host.per_second))),
         (Column::figures("of median"), |row| row.of_host(|host| share(host.of_median))),
         (Column::figures("CPU"), |row| row.of_host(cpu)),
-        (Column::words("warnings"), |row| row.of_host(|host| host.warnings.join(", "))),
+        (Column::words("warnings"), |row| row.of_host(warnings)),
     ];
     table("\n".to_owned(), &columns, document, page, of_hosts)
 }
@@ -93,6 +93,10 @@ fn rate(cell: &Cell, per_second: Option<f64>) -> String {
 
 fn share(share: Option<f64>) -> String {
     share.map_or_else(|| "n.m.".to_owned(), |share| format!("{share:.2}"))
+}
+
+fn warnings(host: &HostFigures) -> String {
+    host.warnings.join(", ")
 }
 
 fn cpu(host: &HostFigures) -> String {
