@@ -7,6 +7,7 @@
 //! and the temporary folder, with these exceptions: packages that `test` installs, documents that `docs` writes, the
 //! picture, `calibrate --write` (machines/) and `golden` (golden/).
 
+mod bridge;
 mod deny;
 mod dist;
 mod docs;

@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::process;
+use crate::{bridge, process};
+
+/// A library, not a tool: building the bridge needs it.
+const LIBCLANG: &str = "libclang";
 
 /// A tool or a file, and the package in Debian and its derivatives that contains it.
-const NEEDED: [(&str, &str); 15] = [
+const NEEDED: [(&str, &str); 20] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -22,6 +25,11 @@ const NEEDED: [(&str, &str); 15] = [
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
     ("qemu-system-x86_64", "qemu-system-x86"),
+    ("mpicc.openmpi", "libopenmpi-dev"),
+    ("mpirun.openmpi", "openmpi-bin"),
+    ("mpicc.mpich", "libmpich-dev"),
+    ("mpiexec.mpich", "mpich"),
+    (LIBCLANG, "libclang-dev"),
 ];
 
 /// Installs missing packages if we are root or sudo needs no password; otherwise prints their names. Tests with a
@@ -46,9 +54,13 @@ pub fn provide() -> Result<(), String> {
     apt(&[&["install", "--no-install-recommends"], missing.as_slice()].concat())
 }
 
-/// True if this machine has the tool or the file.
+/// True if this machine has the tool, the file or the library.
 fn is_here(needed: &str) -> bool {
-    if needed.starts_with('/') { Path::new(needed).exists() } else { testkit::has_tool(needed) }
+    match needed {
+        LIBCLANG => bridge::has_libclang(),
+        file if file.starts_with('/') => Path::new(file).exists(),
+        tool => testkit::has_tool(tool),
+    }
 }
 
 /// The packages of the missing tools and files, each once.
@@ -88,6 +100,11 @@ mod tests {
                 "chromium",
                 "chromium-driver",
                 "qemu-system-x86",
+                "libopenmpi-dev",
+                "openmpi-bin",
+                "libmpich-dev",
+                "mpich",
+                "libclang-dev",
             ]
         );
     }

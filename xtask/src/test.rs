@@ -24,13 +24,13 @@ use crate::libtest::Totals;
 use crate::skipped_tests::{self, Run, Scope};
 use crate::test_jobs::{self, Build, Done, Job};
 use crate::unprivileged::Repetition;
-use crate::{dist, guests, packages, process, tidy};
+use crate::{bridge, dist, guests, packages, process, tidy};
 
 /// A step: its heading and its function.
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     ("packages", |_| packages::provide()),
     ("guests", |_| guests::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
@@ -41,6 +41,7 @@ const STEPS: [Step; 8] = [
     ("documentation", documentation),
     ("tidy", tidy),
     ("tests, built", build),
+    ("bridge", |_| bridge::provide()),
     ("tests", tests),
 ];
 

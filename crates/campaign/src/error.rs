@@ -14,7 +14,9 @@ use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
 use crate::fit::duration_words::about;
+use crate::peers::fault::PeerFault;
 use crate::request::command_fault::CommandFault;
+use crate::signals::SignalFault;
 
 /// The reason why a campaign cannot be planned, or ended early.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +42,10 @@ pub enum CampaignError {
     Job(Box<JobError>),
     #[error(transparent)]
     Command(#[from] CommandFault),
+    #[error(transparent)]
+    Peers(#[from] PeerFault),
+    #[error(transparent)]
+    Signals(#[from] SignalFault),
 
     // Targets.
     #[error("no path given")]
@@ -138,6 +144,8 @@ impl CampaignError {
             CampaignError::Simulated(invalid) => usage(invalid.hint),
             CampaignError::Job(error) => (error.exit(), error.hint()),
             CampaignError::Command(fault) => (fault.exit(), Some(fault.hint())),
+            CampaignError::Peers(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Signals(_) => (Exit::Failed, None),
 
             CampaignError::NoPath => usage("name the directory to measure, such as . for the current one"),
             CampaignError::UnknownTarget(_) => usage(

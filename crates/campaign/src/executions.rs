@@ -37,6 +37,14 @@ pub(crate) struct Execution {
     pub(crate) operations: Vec<Vec<RoundOperation>>,
 }
 
+/// A failure in words, with the output of the command that failed.
+pub(crate) fn message(failure: &workload::Failure, output: Option<&str>) -> String {
+    match output {
+        Some(output) => format!("{failure}{SAID}{output}"),
+        None => failure.to_string(),
+    }
+}
+
 impl Executions {
     /// Adds an execution. Its results do not count if it is discarded.
     pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, result: ExecutionResult) {
@@ -48,6 +56,22 @@ impl Executions {
     pub fn break_off(&mut self, broken: &WorldFailure<Box<CampaignError>>) {
         let (message, hint) = (broken.fault.to_string(), broken.fault.hint());
         self.broken.get_or_insert(Failure { program: None, phase: broken.phase, message, hint });
+    }
+
+    /// The executions on the host of this rank. An execution that some host did not finish is only that of the first.
+    pub(crate) fn of_host(&self, rank: usize) -> Executions {
+        let of_host = |run: &Execution| {
+            let result = match rank.checked_sub(1) {
+                None => ExecutionResult { hosts: Vec::new(), ..run.result.clone() },
+                Some(other) => run.result.hosts.get(other)?.clone(),
+            };
+            let operations = match rank {
+                0 => run.operations.clone(),
+                _ => result.phases.iter().map(PhaseResult::round_operations).collect(),
+            };
+            Some(Execution { result, operations, ..*run })
+        };
+        Executions { runs: self.runs.iter().filter_map(of_host).collect(), broken: self.broken.clone() }
     }
 
     /// True if it never ran.
@@ -90,10 +114,7 @@ impl Executions {
         let failed = failed.map(|(stopped, output)| Failure {
             program: Some(stopped.program),
             phase: stopped.phase,
-            message: match output {
-                Some(output) => format!("{}{SAID}{output}", stopped.failure),
-                None => stopped.failure.to_string(),
-            },
+            message: message(&stopped.failure, output.as_deref()),
             hint: stopped.failure.hint().map(str::to_owned),
         });
         failed.or_else(|| self.broken.clone())

@@ -14,6 +14,7 @@ pub mod fit;
 #[cfg(test)]
 mod fuzz;
 pub mod judge;
+pub mod peers;
 pub mod plan;
 pub mod predict;
 pub mod presets;

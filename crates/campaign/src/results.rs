@@ -1,5 +1,7 @@
 //! Makes cells from executions. Copies and sums figures, but changes none.
 
+mod hosts;
+
 use std::collections::BTreeMap;
 
 use runner::execution::{ClaimedClock, PhaseResult, ProgramResult};
@@ -10,9 +12,9 @@ use stats::judge::bottleneck;
 use stats::judge::floor::{self, Kind};
 use stats::judge::regimes::{Measure, TargetStep};
 use stats::{
-    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
-    MarkCode, OperationFigures, OperationKind, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State,
-    Steadiness, TargetInfo,
+    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, HostInfo, Io, Latencies, Latency, LatencyKind,
+    LowerCache, MarkCode, OperationFigures, OperationKind, ParameterValue, Problem, Provenance, RateBase, Round,
+    RoundPart, State, Steadiness, TargetInfo,
 };
 use units::{Nanos, fnv1a};
 use workload::{Issue, OpKind, Phase, Steps, Tally, TreeCounts, Unproven};
@@ -36,6 +38,8 @@ pub struct RunContext<'a> {
     pub infos: &'a [TargetInfo],
     /// The clock floor of the real kernel: the elapsed time of an empty stream.
     pub clock_floor: Option<Nanos>,
+    /// The hosts that measure together; empty if there is one.
+    pub hosts: &'a [HostInfo],
 }
 
 /// One cell for every phase of a program on its targets.
@@ -50,8 +54,15 @@ fn cells_after(
     executions: &Executions,
     step: Option<&TargetStep>,
 ) -> Vec<Cell> {
-    let phases = alternative.row.program.phases.iter().enumerate();
-    phases.map(|(index, phase)| cell(context, (alternative, executions), (index, phase), step)).collect()
+    let of_hosts = hosts::executions(context.hosts, executions);
+    let of_phase = |(index, phase): (usize, &Phase)| {
+        let cell = |executions: &Executions| cell(context, (alternative, executions), (index, phase), step);
+        match &of_hosts[..] {
+            [] => cell(executions),
+            of_hosts => hosts::combined(of_hosts, index, (phase.base, unit(alternative, phase)), &cell),
+        }
+    };
+    alternative.row.program.phases.iter().enumerate().map(of_phase).collect()
 }
 
 /// The cells of all alternatives, in order.
@@ -109,6 +120,11 @@ fn rates(rounds: &[Round], together: bool, base: RateBase, clock: ClockKind) -> 
 /// The unit in which the rate of a load is printed.
 fn unit_of(phase: &Phase) -> RateUnit {
     if phase.base == RateBase::Bytes { MIB_PER_SECOND } else { OPS_PER_SEC }
+}
+
+/// The unit in which the rate of a phase is printed.
+fn unit(alternative: &Alternative, phase: &Phase) -> RateUnit {
+    if alternative.row.program.is_group() { unit_of(phase) } else { alternative.row.unit }
 }
 
 /// The clock that a phase claims.
@@ -170,7 +186,7 @@ fn cell(
     let targets: &[&Target] = &busy.iter().map(|&index| &context.targets[index]).collect::<Vec<_>>();
     let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
-    let unit = if row.program.is_group() { unit_of(phase) } else { row.unit };
+    let unit = unit(alternative, phase);
     let (clock, base) = (clock(plan, phase), phase.base);
     let (runs, mut rounds) = measured_rounds(executions, index, phase);
     if plan.schedule.is_until_steady() {
@@ -296,6 +312,8 @@ fn cell(
         reason,
         rounds,
         regimes: regimes.regimes,
+        hosts: Vec::new(),
+        all_busy_per_second: None,
     }
 }
 
@@ -387,6 +405,7 @@ fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
         operations: run.operations.get(index).cloned().unwrap_or_default(),
         heat_map: done.heat_map.clone(),
         marks: Vec::new(),
+        start_spread: None,
     })
 }
 

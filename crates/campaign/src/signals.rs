@@ -122,6 +122,11 @@ impl Stop {
         Arc::clone(&self.held)
     }
 
+    /// Stops the command, as a signal does.
+    pub fn request(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
     /// True if the command shall stop.
     pub fn requested(&self) -> bool {
         self.flag.load(Ordering::Relaxed)

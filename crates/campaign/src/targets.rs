@@ -121,6 +121,14 @@ impl FromStr for TargetArgument {
     }
 }
 
+impl TargetArgument {
+    /// The argument on the host of this name: `%h` in it is that name. Its own name stays.
+    pub fn on_host(&self, host: &str) -> TargetArgument {
+        let here: TargetArgument = self.typed.replace("%h", host).into();
+        TargetArgument { name: self.name.clone(), ..here }
+    }
+}
+
 #[cfg(test)]
 impl TargetArgument {
     /// Parses the argument as far as possible without touching files, and returns the outcome as text.

@@ -19,6 +19,8 @@ use workload::{Failure, Op, Program, Reason};
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::fit::unit_costs::Trial;
+use crate::peers::order::is_stop;
+use crate::peers::{Peers, Standing};
 use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::recording;
 use crate::rounds::deadline::since;
@@ -258,14 +260,15 @@ impl AnyWorld {
         program: &Program,
         options: MeasureOptions,
         target: &str,
+        peers: &mut Peers,
         notify: &mut dyn FnMut(Event),
     ) -> Result<ExecutionResult, WorldFailure<Box<CampaignError>>> {
         for _ in 0..HELD_AT_MOST {
             let began = Instant::now();
-            let result = self.perform_once(program, options, target, notify)?;
-            // Another failure would happen again.
-            let has_failed = result.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
-            if !result.was_suspended || has_failed {
+            let performed = self.perform_once(program, options, target, peers, notify);
+            let is_repeated = peers.leave(standing(&performed));
+            let result = performed?;
+            if !is_repeated {
                 return Ok(ExecutionResult { lasted: since(began), ..result });
             }
             notify(Event::Repeated { target, program: program.name });
@@ -278,6 +281,7 @@ impl AnyWorld {
         program: &Program,
         options: MeasureOptions,
         target: &str,
+        peers: &mut Peers,
         notify: &mut dyn FnMut(Event),
     ) -> Result<ExecutionResult, WorldFailure<Box<CampaignError>>> {
         match self {
@@ -289,7 +293,7 @@ impl AnyWorld {
                 let tuned: Result<Vec<Tuned>, CampaignError> =
                     world.come_back().map_err(CampaignError::from).and_then(|()| tune());
                 let done = tuned.map(|tuned| {
-                    let performed = execution::perform(&mut **world, program, options);
+                    let performed = execution::perform_with_peers(&mut **world, program, options, peers);
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
                 let name = program.name;
@@ -345,6 +349,7 @@ impl AnyWorld {
                 program,
                 MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
                 target,
+                &mut Peers::Alone,
                 notify,
             )
             .ok()?;
@@ -355,6 +360,18 @@ impl AnyWorld {
             AnyWorld::Simulated(_) => all,
         };
         finished.map(calls).map(|calls| Trial { all, calls })
+    }
+}
+
+/// The standing of this host after an attempt. Only a program that was suspended is repeated: another failure would
+/// happen again.
+fn standing(performed: &Result<ExecutionResult, WorldFailure<Box<CampaignError>>>) -> Standing {
+    let Ok(result) = performed else { return Standing::Failed };
+    match result.stopped.map(|stopped| stopped.failure.reason) {
+        None | Some(Reason::Signal) if result.was_suspended => Standing::Suspended,
+        None => Standing::Fine,
+        Some(reason) if is_stop(reason) => Standing::Stopped,
+        Some(_) => Standing::Failed,
     }
 }
 

@@ -21,6 +21,7 @@ pub mod values;
 
 use std::ffi::OsString;
 
+use campaign::peers::fault::PeerFault;
 use campaign::presets;
 use campaign::request::resolved::Resolved;
 use campaign::request::{RunRequest, Workload};
@@ -470,6 +471,7 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
     if let Some(ours) = fio_words::translated(words) {
         output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&ours[1..])));
     }
+    check_hosts(line.command.as_ref())?;
     match line.command {
         None => begin(&line.output, main_job().resolve().map_err(Error::from), &call(&line.keep, &line.output, false)),
         Some(Command::Run(arguments)) => {
@@ -512,6 +514,15 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         Some(Command::Export(arguments)) => commands::results::export::run(&arguments),
         Some(Command::Compare(arguments)) => commands::results::compare::run(&arguments),
         Some(Command::History(arguments)) => commands::results::history::run(&arguments),
+    }
+}
+
+/// On several hosts, only these commands measure.
+fn check_hosts(command: Option<&Command>) -> Result<(), Error> {
+    let runs = matches!(command, None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_)));
+    match campaign::peers::rank() {
+        Some(_) if !runs => Err(PeerFault::NotOnHosts("this command".to_owned()).into()),
+        _ => Ok(()),
     }
 }
 

@@ -307,6 +307,7 @@ mod tests {
             intervals: Vec::new(),
             ceiling: None,
             ran_with_others: false,
+            start: None,
         }
     }
 

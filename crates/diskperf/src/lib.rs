@@ -28,6 +28,9 @@ use std::process::ExitCode;
 use units::{Bytes, Exit};
 use workload::programs::classic1983::Classic;
 
+use campaign::error::CampaignError;
+use campaign::peers::fault::PeerFault;
+use campaign::peers::follower;
 pub use campaign::targets::Simulated;
 use error::{Error, LEAST_STACK};
 use ui::failure;
@@ -39,6 +42,15 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
         None => run(words),
     };
     ExitCode::from(exit as u8)
+}
+
+/// Follows the first host of several. That host prints every error, except one that only this host can know.
+fn follow() -> Exit {
+    let ended = campaign::signals::outlive_file_limit().map_err(CampaignError::from).and_then(|()| follower::follow());
+    match ended {
+        Err(CampaignError::Peers(fault @ PeerFault::BadVariable { .. })) => failure::print_error(&fault.into()),
+        _ => Exit::Done,
+    }
 }
 
 /// The stack limit, if it is too small for more than an error message. Other threads have stacks of their own size.
@@ -62,6 +74,9 @@ fn run(mut words: Vec<OsString>) -> Exit {
     let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     if let Some(classic) = called.and_then(Classic::named) {
         words.insert(1, classic.name().into());
+    }
+    if campaign::peers::rank().is_some_and(|rank| rank > 0) {
+        return follow();
     }
     let ended = match classic_call(&words) {
         Some((classic, file)) => commands::programs::classic::run(classic, file.as_ref()),

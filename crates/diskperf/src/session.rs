@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use campaign::error::CampaignError;
 use campaign::events::{Event, Remarks};
 use campaign::executions::Executions;
+use campaign::peers::Peers;
 use campaign::plan::Plan;
 use campaign::recording;
 use campaign::request::planning::alternatives;
@@ -142,13 +143,16 @@ pub struct Session<'a> {
     pub earlier: Earlier,
     /// The remarks so far, with those of earlier processes.
     pub remarks: Remarks,
+    /// The other hosts of the run.
+    pub peers: Peers,
 }
 
 impl<'a> Session<'a> {
     /// A call that begins now.
     pub fn new(resolved: &'a Resolved, call: &'a Call) -> Session<'a> {
         let (vacated, earlier, remarks) = (Vec::new(), Earlier::default(), Remarks::default());
-        Session { resolved, call, started: now(), left: None, writer: None, vacated, earlier, remarks }
+        let peers = Peers::Alone;
+        Session { resolved, call, started: now(), left: None, writer: None, vacated, earlier, remarks, peers }
     }
 
     /// The description of the run, as far as it is known.
@@ -175,6 +179,7 @@ impl<'a> Session<'a> {
             }
         }
         info.remarks = self.remarks.all();
+        (info.hosts, info.shared) = (self.peers.infos(), self.peers.shared());
         if let Some(writer) = &self.writer {
             // If the traces cannot be read, the run ends with the error of the database.
             info.traces = recording::infos(&writer.traces().unwrap_or_default());
@@ -268,7 +273,7 @@ impl<'a> Session<'a> {
         let here = std::env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
         let info = self.info(Some(plan), targets, &Results::default());
         // The description of the test directory follows once that is created.
-        let context = RunContext { plan, targets, infos: &[], clock_floor: None };
+        let context = RunContext { plan, targets, infos: &[], clock_floor: None, hosts: &[] };
         let cells = all_cells(context, &vec![Executions::default(); plan.alternatives.len()]);
         let stored = Stored { request: self.resolved.request.clone(), output: self.call.output.clone() };
         let request = stored.to_text();
@@ -394,6 +399,8 @@ pub fn info(
         mix: None,
         traces: Vec::new(),
         checks: Vec::new(),
+        hosts: Vec::new(),
+        shared: Vec::new(),
         store: None,
     }
 }

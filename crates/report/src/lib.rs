@@ -33,7 +33,7 @@ pub use display_names::unit;
 pub use header::aged;
 pub use layouts::device::conditioned;
 pub use layouts::plain::first_figure;
-use layouts::{classic1983, device, lfs, plain, simulated, tlpi};
+use layouts::{classic1983, device, hosts, lfs, plain, simulated, tlpi};
 pub use markdown::markdown;
 pub use page::Page;
 pub use presentation::{Group, Layout, Presentation, Question};
@@ -53,6 +53,7 @@ pub fn table(document: &Document, presentation: Presentation, page: Page) -> Str
         Layout::Lfs => lfs::table(document, page),
         Layout::Tlpi => tlpi::table(document, page),
     };
+    let body = body + &hosts::summary(document, page);
     let mut below = format!("\n{}{}", plain::legend(&document.cells), header::not_measured(&body));
     for finding in &document.run.findings {
         below += &format!("{finding}\n");

@@ -7,11 +7,12 @@ use std::time::Duration;
 use stats::Times;
 use stats::judge::marks::durability;
 use units::Nanos;
-use workload::{CacheState, Failure, Op, Phase, Program, Reason, Span, Stream, Tally, TreeCounts, World};
+use workload::{CacheState, Phase, Program, Span, Stream, Tally, TreeCounts, World};
 
 use crate::ceiling::{self, Ran};
 use crate::group;
 use crate::live::Live;
+use crate::peers::{Agreed, Alone, Peers, host_start, left, told_to_end};
 use crate::recorder::Timed;
 pub use crate::results::{
     ExecutionResult, Milestone, OperationTimes, PhaseResult, ProgramFailure, ProgramResult, Recorded, RecordedTrace,
@@ -48,7 +49,17 @@ pub fn perform<W: World>(
     program: &Program,
     options: MeasureOptions,
 ) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
-    perform_telling(world, program, options, &mut |_| ())
+    perform_all(world, program, options, &mut |_| (), &mut Alone)
+}
+
+/// Does the same as [`perform`], together with other hosts.
+pub fn perform_with_peers<W: World>(
+    world: &mut W,
+    program: &Program,
+    options: MeasureOptions,
+    peers: &mut dyn Peers,
+) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
+    perform_all(world, program, options, &mut |_| (), peers)
 }
 
 /// Does the same as [`perform`], and calls `tell` at each milestone, outside of every clock.
@@ -57,6 +68,16 @@ pub fn perform_telling<W: World>(
     program: &Program,
     options: MeasureOptions,
     tell: &mut dyn FnMut(Milestone),
+) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
+    perform_all(world, program, options, tell, &mut Alone)
+}
+
+fn perform_all<W: World>(
+    world: &mut W,
+    program: &Program,
+    options: MeasureOptions,
+    tell: &mut dyn FnMut(Milestone),
+    peers: &mut dyn Peers,
 ) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
     let mut result = ExecutionResult::default();
     // Discard any earlier suspension.
@@ -74,7 +95,7 @@ pub fn perform_telling<W: World>(
     }
     match program.is_group() {
         true => group::perform(world, program, &mut result, tell)?,
-        false => perform_phases(world, program, options, &mut result, tell)?,
+        false => perform_phases(world, program, options, &mut result, tell, peers)?,
     }
     let cleared = world.clear();
     // If the clearing fails after another failure, it is often a consequence. The next program reports it.
@@ -92,7 +113,7 @@ pub fn perform_prepared<W: World>(
     options: MeasureOptions,
 ) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
     let mut result = ExecutionResult::default();
-    perform_phases(world, program, options, &mut result, &mut |_| ())?;
+    perform_phases(world, program, options, &mut result, &mut |_| (), &mut Alone)?;
     Ok(result)
 }
 
@@ -102,19 +123,20 @@ fn perform_phases<W: World>(
     options: MeasureOptions,
     result: &mut ExecutionResult,
     tell: &mut dyn FnMut(Milestone),
+    peers: &mut dyn Peers,
 ) -> Result<(), WorldFailure<W::Fault>> {
     let mut cuts: Vec<u32> = program.prepare.cuts().into_iter().collect();
     for (index, phase) in program.phases.iter().enumerate() {
         // Told to end before anything was measured.
         if options.live.is_some_and(Live::has_enough) {
-            let failure = Failure { op: Op::Syncfs, reason: Reason::Interrupted };
+            let failure = told_to_end();
             result.stopped.get_or_insert(ProgramFailure { program: 0, phase: Some(index), failure });
         }
         if result.stopped.is_some() {
             break;
         }
         let broken = |fault| WorldFailure { phase: Some(index), fault };
-        let ended = perform_phase(world, phase, options).map_err(broken)?;
+        let ended = perform_phase(world, phase, options, peers).map_err(broken)?;
         result.was_suspended = world.was_suspended();
         cuts.extend(phase.steps.cuts());
         match ended {
@@ -189,12 +211,19 @@ fn failed(tallies: &[Tally]) -> bool {
 /// Runs one phase, starting from its cache state. If a program fails, returns the tallies of all programs instead of
 /// the results. The counters are read outside of every clock: a durable time is the sum of the spans in which the
 /// program worked.
+///
+/// Several hosts meet before they wait for idle devices, before the observation begins, and at the end: a host that is
+/// ready earlier would disturb the others. Between the last two meetings, no host communicates.
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &Phase,
     MeasureOptions { claim, timed, live, .. }: MeasureOptions,
+    peers: &mut dyn Peers,
 ) -> Result<Result<PhaseResult, Vec<Tally>>, W::Fault> {
     let cache = world.set_cache_state(phase.cache)?;
+    if !peers.meet() {
+        return Ok(Err(left()));
+    }
     let quiescence = world.quiesce()?;
     let cache = match phase.warmup {
         None => cache,
@@ -205,8 +234,15 @@ fn perform_phase<W: World>(
             after_warmup(cache)
         }
     };
+    let agreed = peers.agree_on_start();
+    if agreed == Agreed::Left {
+        return Ok(Err(left()));
+    }
     world.watch()?;
     let written_before = world.device_bytes();
+    if let Agreed::At(start) = agreed {
+        peers.wait_for(start);
+    }
     let (spans, tallies, times, intervals, heat_map) = if timed || phase.within.is_some() {
         let recorder = || Timed::new(phase.unit).within(phase.within).telling(live);
         let (spans, recorders) = run_with(world, &phase.steps, recorder)?;
@@ -221,6 +257,7 @@ fn perform_phase<W: World>(
     if failed(&tallies) {
         return Ok(Err(tallies));
     }
+    let start = host_start(agreed, &spans);
     let mut parts: Vec<ProgramResult> = spans
         .iter()
         .zip(tallies)
@@ -270,6 +307,9 @@ fn perform_phase<W: World>(
     for (index, part) in parts.iter_mut().enumerate() {
         part.tree_counts = world.tree_counts(index)?;
     }
+    if !peers.meet() {
+        return Ok(Err(left()));
+    }
     let latencies = times.as_ref().map(|times| Times::from(&times.units()));
     let operations = times.as_ref().map(operations).unwrap_or_default();
     let first_reads = if cache == CacheState::Cold { seen_again(phase, &parts, &counters) } else { None };
@@ -290,6 +330,7 @@ fn perform_phase<W: World>(
         heat_map,
         ceiling: None,
         ran_with_others: false,
+        start,
     }))
 }
 

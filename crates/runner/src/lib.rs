@@ -16,6 +16,7 @@ pub mod live;
 mod load_recorder;
 mod memory_copy;
 pub mod overhead;
+pub mod peers;
 pub mod recorder;
 mod results;
 mod streams;

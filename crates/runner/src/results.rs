@@ -11,6 +11,7 @@ use workload::{
 };
 
 use crate::ceiling::CeilingResult;
+use crate::peers::HostStart;
 use crate::recorder::Durations;
 
 /// The results of one execution of a program.
@@ -27,6 +28,9 @@ pub struct ExecutionResult {
     /// The counters of all loads of a group together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_counters: Option<Counters>,
+    /// The results of the other hosts, in their order; empty if one host measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ExecutionResult>,
     /// The failure that ended the program early. Not stored, because a failed execution is not finished.
     #[serde(skip)]
     pub stopped: Option<ProgramFailure>,
@@ -74,10 +78,11 @@ pub struct RecordedTrace {
 }
 
 impl ExecutionResult {
-    /// The time of its phases, each until the data of its last program were durable.
+    /// The time of its phases, each until the data of its last program were durable. Of several hosts, the longest.
     pub fn measured(&self) -> Nanos {
         let time = |part: &ProgramResult| part.durable.unwrap_or(part.returned);
-        self.total(|phase| phase.parts.iter().map(time).max().unwrap_or_default())
+        let own = self.total(|phase| phase.parts.iter().map(time).max().unwrap_or_default());
+        self.hosts.iter().map(ExecutionResult::measured).fold(own, Nanos::max)
     }
 
     /// The time for which it waited for an idle machine.
@@ -177,6 +182,9 @@ pub struct PhaseResult {
     /// True if other loads ran at the same time. Its counters then include their work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ran_with_others: bool,
+    /// The start on this host, if several hosts agreed on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<HostStart>,
 }
 
 /// The durations of the operations of one kind.

@@ -21,13 +21,14 @@ pub use judge::marks::{Mark, MarkCode};
 pub use name::Name;
 pub use results::bottleneck::{Bottleneck, LimitedBy};
 pub use results::cell::{
-    CacheState, Cell, CpuPercent, Environment, Io, LowerCache, OperationFigures, Provenance, Rate, State, Steadiness,
+    CacheState, Cell, CpuPercent, Environment, HostFigures, Io, LowerCache, OperationFigures, Provenance, Rate, State,
+    Steadiness,
 };
 pub use results::checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use results::clock::ClockKind;
 pub use results::document::{
-    Aged, Calibration, Conditioned, Document, ImageInfo, Loaded, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
-    TargetInfo, TraceInfo,
+    Aged, Calibration, Conditioned, Document, HostInfo, ImageInfo, Loaded, Noise, OwnCost, Problem, RunInfo, SCHEMA,
+    StoreInfo, TargetInfo, TraceInfo,
 };
 pub use results::heat_map::{HeatMap, coarse};
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
@@ -36,6 +37,6 @@ pub use results::operation::{OperationKind, RoundOperation};
 pub use results::rate_interval::{INTERVAL, MOST_INTERVALS, RateInterval};
 pub use results::regime::{Regime, are_of_last_regime};
 pub use results::remark::{Remark, RemarkKind};
-pub use results::round::{CpuSeconds, Round, RoundPart};
+pub use results::round::{CpuSeconds, Round, RoundPart, StartSpread};
 pub use results::verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};
 pub use workload::{ParameterValue, ProgramTime, RateBase, ResourceTime};

@@ -116,6 +116,19 @@ pub fn dist_file(end: &str) -> Option<PathBuf> {
     Some(folder.join(name.unwrap_or_else(|| panic!("no {end} of {version} in {}", folder.display()))))
 }
 
+/// The folder in `target` with the bridge for each MPI library.
+const BRIDGE: &str = "bridge";
+
+/// The variable that names another such folder.
+const BRIDGE_VARIABLE: &str = "DISKPERF_BRIDGE";
+
+/// Returns `diskperf-mpi` for this MPI library; `None` if `cargo xtask test` has not built it.
+pub fn bridge(library: &str) -> Option<PathBuf> {
+    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(BRIDGE);
+    let folder = env::var_os(BRIDGE_VARIABLE).map_or_else(built, PathBuf::from);
+    Some(folder.join(library).join("diskperf-mpi")).filter(|program| program.is_file())
+}
+
 /// The exit status and the output of a program.
 #[derive(Debug)]
 pub struct ProgramOutput {

@@ -76,7 +76,8 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 52] = [
+const PLACES: [(&str, &[Deed], &str); 54] = [
+    ("bridge/src/child.rs", &[Run], "diskperf, and itself to begin a session"),
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -84,6 +85,7 @@ const PLACES: [(&str, &[Deed], &str); 52] = [
     ("crates/diskperf/src/commands/predict.rs", &[Date], "when a check was made, as it is listed"),
     ("crates/diskperf/src/commands/probe.rs", &[Date], "the day of a probe, in its file"),
     ("crates/diskperf/src/commands/simulate.rs", &[Date], "when a run began, as it is listed"),
+    ("crates/campaign/src/peers/wire.rs", &[Read], "a message of limited length"),
     ("crates/campaign/src/run_writer.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/src/verification/manual_power_cut.rs", &[Date], "a random seed, if none is given"),
     ("crates/powercut/src/writers.rs", &[Delete], "records that it wrote in a folder of its own, and takes back"),

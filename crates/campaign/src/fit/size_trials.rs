@@ -223,8 +223,15 @@ pub fn is_tried(row: &Row, sizes: &Sizes, before: &[Sample], elapsed: Nanos) -> 
     is_quick && last.amount < size_kind.amount(sizes) && elapsed.as_secs_f64() <= IN_ALL
 }
 
+/// The trial of a row at this size, on the slowest host.
+pub fn slowest_sample(row: &Row, sizes: &Sizes, result: &ExecutionResult) -> Option<Sample> {
+    let of_all: Option<Vec<Sample>> =
+        std::iter::once(result).chain(&result.hosts).map(|result| sample(row, sizes, result)).collect();
+    of_all?.into_iter().max_by(|one, other| one.work.total_cmp(&other.work))
+}
+
 /// The trial of a row at this size; `None` if it did not reach its end.
-pub fn sample(row: &Row, sizes: &Sizes, result: &ExecutionResult) -> Option<Sample> {
+fn sample(row: &Row, sizes: &Sizes, result: &ExecutionResult) -> Option<Sample> {
     let size_kind = row.size_kind?;
     let first = result.phases.first().filter(|_| result.stopped.is_none())?;
     let durable = |phase: &PhaseResult| phase.durable().unwrap_or(phase.returned());

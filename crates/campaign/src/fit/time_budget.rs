@@ -16,6 +16,8 @@ use crate::fit::duration_words::about;
 use crate::fit::limits::Limits;
 use crate::fit::size_trials::{self, Costs};
 use crate::fit::sizes::Sizes;
+use crate::peers::Peers;
+use crate::peers::order::Task;
 use crate::plan::{Alternative, Plan, Row};
 use crate::request::planning::alternatives;
 use crate::request::resolved::Resolved;
@@ -30,7 +32,7 @@ pub fn make_fit(
     resolved: &Resolved,
     plan: &mut Plan,
     targets: &[Target],
-    worlds: &mut Worlds,
+    (worlds, peers): (&mut Worlds, &mut Peers),
     (stop, clock, started): (&Stop, Clock, Nanos),
     limits: &Limits,
     notify: &mut dyn FnMut(Event),
@@ -45,7 +47,7 @@ pub fn make_fit(
         None => None,
     };
     let for_trials = Nanos(time.0 / FOR_TRIALS).max(LEAST_FOR_TRIALS);
-    let Trials { samples, late } = run_trials(&trials, plan, (targets, for_trials), worlds, stop, notify)?;
+    let Trials { samples, late } = run_trials(&trials, plan, (targets, for_trials), (worlds, peers), stop, notify)?;
     let untried = untried(&plan.alternatives, &late, for_trials);
     let cost = |(index, alternative): (usize, &Alternative)| {
         let size_kind = alternative.row.size_kind?;
@@ -125,7 +127,7 @@ fn run_trials(
     trials: &[(Sizes, Vec<Alternative>)],
     plan: &Plan,
     (targets, time): (&[Target], Nanos),
-    worlds: &mut Worlds,
+    (worlds, peers): (&mut Worlds, &mut Peers),
     stop: &Stop,
     notify: &mut dyn FnMut(Event),
 ) -> Result<Trials, CampaignError> {
@@ -147,9 +149,11 @@ fn run_trials(
             if since(began) <= share {
                 tried[index] = true;
                 let world = worlds.open(plan, busy, targets, stop)?;
+                peers.order(Task { alternative: index, sizes: Some(*sizes), round: None, is_hurried: false })?;
+                let performed = world.perform(&row.program, options, &targets[target].name, peers, notify);
                 // A program that fails here fails again when it is measured. That failure is reported.
-                let result = world.perform(&row.program, options, &targets[target].name, notify).ok();
-                samples[index].extend(result.and_then(|result| size_trials::sample(row, sizes, &result)));
+                let result = peers.collect(Some(performed), stop).and_then(Result::ok);
+                samples[index].extend(result.and_then(|result| size_trials::slowest_sample(row, sizes, &result)));
             }
             Ok(())
         };

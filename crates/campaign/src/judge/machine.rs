@@ -7,7 +7,7 @@ use kernel::observe::host::processors;
 use runner::execution::{ExecutionResult, PhaseResult};
 use stats::judge::marks::{Mark, clock, location, rounds};
 use stats::judge::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
-use stats::{Cell, Noise, ParameterValue, Provenance, Round};
+use stats::{Cell, Environment, Noise, ParameterValue, Provenance, Round};
 use workload::Phase;
 
 use super::CellFacts;
@@ -60,8 +60,12 @@ pub fn noise(plan: &Plan, targets: &[Target], executions: &[Executions], cells: 
             };
             let seen: Vec<(u32, (Window, Window))> =
                 if is_real { executions.kept().filter_map(run).collect() } else { Vec::new() };
+            let others =
+                || executions.kept().flat_map(|(round, result)| result.hosts.iter().map(move |one| (round, one)));
             if let Some((before, during)) = sum(seen.iter().map(|(_, windows)| *windows)) {
-                cells[cell].state.environment = environment(&before, &during);
+                // A noisy host makes the result of all hosts noisy.
+                let others = others().filter_map(run).map(|(_, (before, during))| environment(&before, &during));
+                cells[cell].state.environment = others.fold(environment(&before, &during), worse);
                 if cells[cell].measured {
                     of_cells.push((cell, disturbances(&before, &during)));
                 }
@@ -81,6 +85,15 @@ pub fn noise(plan: &Plan, targets: &[Target], executions: &[Executions], cells: 
         Some((round, disturbances(&before, &during)))
     });
     of_run(&of_rounds.collect::<Vec<_>>())
+}
+
+/// The worse of two environments.
+fn worse(one: Environment, other: Environment) -> Environment {
+    match (one, other) {
+        (Environment::Noisy, _) | (_, Environment::Noisy) => Environment::Noisy,
+        (Environment::NotMeasured, _) | (_, Environment::NotMeasured) => Environment::NotMeasured,
+        (Environment::Quiet, Environment::Quiet) => Environment::Quiet,
+    }
 }
 
 /// The sums of the windows before the phases, and of those during the phases.

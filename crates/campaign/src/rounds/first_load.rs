@@ -10,6 +10,7 @@ use super::deadline::Clock;
 use super::world_site::WorldSite;
 use crate::error::CampaignError;
 use crate::events::Event;
+use crate::peers::Peers;
 use crate::plan::Plan;
 use crate::signals::Stop;
 use crate::targets::Target;
@@ -30,13 +31,13 @@ pub struct FirstLoad {
 pub fn load_first(
     time: Nanos,
     (plan, targets): (&Plan, &[Target]),
-    worlds: &mut Worlds,
+    (worlds, peers): (&mut Worlds, &mut Peers),
     (stop, clock): (&Stop, Clock),
     infos: &mut [TargetInfo],
     notify: &mut dyn FnMut(Event),
 ) -> Result<FirstLoad, CampaignError> {
     let began = clock();
-    let mut site = WorldSite::new((plan, targets, vec![0; targets.len()]), worlds, (stop, clock), None)?;
+    let mut site = WorldSite::new((plan, targets, vec![0; targets.len()]), (worlds, peers), (stop, clock), None)?;
     for (index, target) in targets.iter().enumerate().filter(|(_, target)| !target.is_simulated()) {
         let Some(alternative) = heaviest(plan, index) else { continue };
         let program = plan.alternatives[alternative].row.program.name;

@@ -13,6 +13,7 @@ use crate::choose::StopRule;
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::executions::Executions;
+use crate::peers::Peers;
 use crate::plan::Alternative;
 use crate::results::{self, RunContext, all_cells};
 use crate::run_writer::RunWriter;
@@ -42,7 +43,7 @@ impl Rounds<'_> {
     /// Performs the executions that are left.
     pub fn run(
         &self,
-        worlds: &mut Worlds,
+        (worlds, peers): (&mut Worlds, &mut Peers),
         writer: &mut Option<RunWriter>,
         executions: Vec<Executions>,
         notify: &mut dyn FnMut(Event),
@@ -50,7 +51,8 @@ impl Rounds<'_> {
         let Rounds { context, stop, clock, deadline, .. } = *self;
         let order = |round| context.plan.order(round);
         let loaded = self.loaded.clone();
-        let mut site = WorldSite::new((context.plan, context.targets, loaded), worlds, (stop, clock), deadline)?;
+        let mut site =
+            WorldSite::new((context.plan, context.targets, loaded), (worlds, peers), (stop, clock), deadline)?;
         site.compares = self.stop_rule.is_some();
         if self.holds_load {
             site.hold_load();

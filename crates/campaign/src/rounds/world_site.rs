@@ -9,6 +9,8 @@ use super::driver::{Performed, Site};
 use super::held_load::HeldLoad;
 use crate::error::CampaignError;
 use crate::events::Event;
+use crate::peers::order::Task;
+use crate::peers::{Peers, Standing};
 use crate::plan::{Alternative, Plan};
 use crate::signals::{Stop, Timer};
 use crate::targets::{self, Target};
@@ -19,6 +21,7 @@ pub struct WorldSite<'a> {
     plan: &'a Plan,
     targets: &'a [Target],
     worlds: &'a mut Worlds,
+    peers: &'a mut Peers,
     stop: &'a Stop,
     clock: Clock<'a>,
     late: Option<Late<'a>>,
@@ -42,7 +45,7 @@ impl<'a> WorldSite<'a> {
     /// The site of a campaign that begins now, after a load of each target has written these bytes.
     pub fn new(
         (plan, targets, loaded): (&'a Plan, &'a [Target], Vec<u64>),
-        worlds: &'a mut Worlds,
+        (worlds, peers): (&'a mut Worlds, &'a mut Peers),
         (stop, clock): (&'a Stop, Clock<'a>),
         deadline: Option<Deadline>,
     ) -> Result<WorldSite<'a>, CampaignError> {
@@ -51,7 +54,18 @@ impl<'a> WorldSite<'a> {
             Ok::<Late, CampaignError>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
         };
         let late = deadline.map(late).transpose()?;
-        Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), compares: false, loaded })
+        Ok(WorldSite {
+            plan,
+            targets,
+            worlds,
+            peers,
+            stop,
+            clock,
+            late,
+            held: HeldLoad::default(),
+            compares: false,
+            loaded,
+        })
     }
 
     /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns
@@ -112,22 +126,36 @@ impl<'a> WorldSite<'a> {
         options: MeasureOptions,
         notify: &mut dyn FnMut(Event),
     ) -> Performed {
-        let WorldSite { plan, targets, worlds, stop, .. } = self;
+        let WorldSite { plan, targets, worlds, peers, stop, .. } = self;
         let Alternative { targets: busy, row } = &plan.alternatives[turn.alternative];
         let program = row.program.in_round(turn.round);
-        Some(match &row.raw {
+        let (alternative, sizes, round) = (turn.alternative, plan.sizes(), Some(turn.round));
+        if let Err(fault) = peers.order(Task { alternative, sizes, round, is_hurried }) {
+            stop.request();
+            return Some(Err(CampaignError::from(fault).into()));
+        }
+        let performed = Some(match &row.raw {
             Some(raw) => {
                 let world = AnyWorld::on_device(plan, &program, &worlds.node(raw, busy[0]), stop);
-                world.map_err(WorldFailure::from).and_then(|mut world| world.perform(&program, options, target, notify))
+                world
+                    .map_err(WorldFailure::from)
+                    .and_then(|mut world| world.perform(&program, options, target, peers, notify))
             }
             None => {
                 let world = worlds.open(plan, busy, targets, stop).map_err(WorldFailure::from);
-                world.and_then(|world| {
-                    world.hurry(is_hurried);
-                    world.perform(&program, options, target, notify)
-                })
+                match world {
+                    Ok(world) => {
+                        world.hurry(is_hurried);
+                        world.perform(&program, options, target, peers, notify)
+                    }
+                    Err(failure) => {
+                        peers.leave(Standing::Failed);
+                        Err(failure)
+                    }
+                }
             }
-        })
+        });
+        peers.collect(performed, stop)
     }
 }
 

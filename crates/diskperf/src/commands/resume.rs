@@ -125,5 +125,8 @@ fn difference(left: &Left) -> Option<String> {
     if then.kernel != now.kernel {
         return Some(format!("on {}, and this is {}", then.kernel, now.kernel));
     }
+    if !then.hosts.is_empty() {
+        return Some(format!("on {} hosts together, and resume continues runs of one host", then.hosts.len()));
+    }
     (then.cpus != now.cpus as u64).then(|| format!("with {} CPUs, and there are {}", then.cpus, now.cpus))
 }

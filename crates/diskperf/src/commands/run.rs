@@ -12,6 +12,7 @@ use campaign::fit::omission::fit_rows;
 use campaign::fit::time_budget::{make_fit, planned_deadline, record_omissions};
 use campaign::fit::unit_costs::UnitCosts;
 use campaign::judge;
+use campaign::peers::Peers;
 use campaign::plan::{Alternative, Plan};
 use campaign::presets;
 use campaign::recording;
@@ -35,7 +36,7 @@ use runner::execution::PhaseResult;
 use runner::live::Live;
 use runner::overhead;
 use stats::inference::ratio_test::LEAST_PAIRS;
-use stats::{Document, TargetInfo};
+use stats::{Document, HostInfo, TargetInfo};
 use units::{Exit, Nanos};
 use workload::Phase;
 
@@ -45,6 +46,7 @@ use crate::session::{self, Call, Results, Resumed, Session, document};
 use crate::ui::announcement::announce;
 use crate::ui::consent;
 use crate::ui::event_sentences;
+use crate::ui::hosts;
 use crate::ui::output;
 use crate::ui::output_format::{OutputArguments, RunFormat};
 use crate::ui::progress_display::Display;
@@ -123,7 +125,8 @@ fn carry_out(
     };
     // A comparison may be of one device with different file systems, because the device gets a new one for each test.
     let resolve = if goal.is_some() { Target::resolve_in_turns } else { Target::resolve_all };
-    match (resolve(&request.targets), resumed) {
+    session.peers = Peers::connect()?;
+    match (resolve(&session.peers.on_this_host(request)), resumed) {
         (Ok(resolved), resumed) => {
             *targets = resolved;
             resumed.map_or(Ok(()), |resumed| session.claim(resumed, targets, notify))?;
@@ -166,6 +169,11 @@ fn carry_out(
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;
     }
+    // Hosts are compared before anything is written.
+    session.peers.check(request, targets, &plan)?;
+    session.peers.assign(request, is_dry, &mut plan)?;
+    let hosts = session.peers.infos();
+    hosts::announce(&hosts);
     if goal.is_some_and(|goal| goal.in_stages) {
         choose::announcement(targets).iter().for_each(|line| output::remark(line));
     }
@@ -174,6 +182,7 @@ fn carry_out(
     if is_dry {
         return dry_run(&mut plan, targets, notify).map(|()| None);
     }
+    session.peers.compare_targets(targets)?;
     let stop = match plan.options.live.filter(|_| is_endless) {
         Some(live) => Stop::on_signals_ending(live)?,
         None => Stop::on_signals()?,
@@ -242,6 +251,7 @@ fn measure(
     let resolved = session.resolved;
     let request = &resolved.request;
     let vacated = mem::take(&mut session.vacated);
+    let hosts = session.peers.infos();
     let mut worlds = match Worlds::prepare(plan, targets, (session.label(), vacated), stop, notify) {
         // Any error may come from Ctrl-C, which reaches mkfs too.
         Err(_) if stop.requested() => {
@@ -250,6 +260,7 @@ fn measure(
         }
         worlds => worlds?,
     };
+    session.peers.prepared()?;
     results.targets = worlds.infos(plan);
     mark_same_directories(targets, &mut results.targets);
     session.conditioned_before(&mut results.targets);
@@ -259,7 +270,10 @@ fn measure(
             session.decide_again(decided, plan, targets)?;
             planned_deadline(plan, started(results))
         }
-        None => fit(resolved, plan, targets, &mut worlds, (stop, clock, started(results)), notify)?,
+        None => {
+            let worlds = (&mut worlds, &mut session.peers);
+            fit(resolved, plan, targets, worlds, (stop, clock, started(results)), notify)?
+        }
     };
     let goal = request.schedule.goal();
     let rounds = request.schedule.asked_rounds();
@@ -270,11 +284,14 @@ fn measure(
     let clock_floor = clock_floor(plan, targets, &mut worlds, stop)?;
     let executions = session.load(plan)?;
     let first = match request.sustained {
-        Some(time) => load_first(time, (plan, targets), &mut worlds, (stop, clock), &mut results.targets, notify)?,
+        Some(time) => {
+            let worlds = (&mut worlds, &mut session.peers);
+            load_first(time, (plan, targets), worlds, (stop, clock), &mut results.targets, notify)?
+        }
         None => FirstLoad { spent: Nanos::ZERO, written: vec![0; targets.len()] },
     };
     let deadline = deadline.map(|deadline: Deadline| deadline.delayed(first.spent));
-    let context = RunContext { plan, targets, infos: &results.targets, clock_floor };
+    let context = RunContext { plan, targets, infos: &results.targets, clock_floor, hosts: &hosts };
     if decided.is_none() && !stop.requested() {
         let (info, cells) = (session.info(Some(plan), targets, results), all_cells(context, &executions));
         session.writer.iter_mut().for_each(|writer| writer.decide(plan, info.clone(), cells.clone(), notify));
@@ -283,15 +300,16 @@ fn measure(
     let holds_load = request.sustained.is_some();
     let loaded = first.written;
     let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline, holds_load, loaded };
-    let outcome = rounds.run(&mut worlds, &mut session.writer, executions, notify)?;
+    let outcome = rounds.run((&mut worlds, &mut session.peers), &mut session.writer, executions, notify)?;
     // Told to end before the test began.
     let is_unmeasured = plan.options.live.is_some_and(Live::has_enough)
         && outcome.executions.iter().all(|executions| executions.last_finished().is_none());
-    let interrupted = stop.requested() && !stop.is_late() || is_unmeasured;
+    let ran = outcome.executions.iter().map(Executions::rounds).max().unwrap_or(0);
+    let fault = session.peers.fault(|| format!(" in round {} of {}", (ran + 1).min(plan.rounds), plan.rounds));
+    let interrupted = stop.requested() && !stop.is_late() && fault.is_none() || is_unmeasured;
     if let (Some(limits), false) = (plan.limits(), interrupted) {
         record_omissions(plan, &limits, &outcome.executions);
     }
-    let ran = outcome.executions.iter().map(Executions::rounds).max().unwrap_or(0);
     if outcome.why == Why::AllWritten {
         notify(Event::AllWritten);
     }
@@ -300,7 +318,7 @@ fn measure(
         notify(Event::RoundsLeftOut { ran, planned: plan.rounds });
     }
     results.interrupted = interrupted;
-    conclude_rounds((plan, targets), &outcome.executions, clock_floor, results);
+    conclude_rounds((plan, targets, &hosts), &outcome.executions, clock_floor, results);
     let preset = request.workload.preset();
     results.cells.extend((preset.published)());
     results.findings = (preset.findings)(&results.cells);
@@ -322,7 +340,9 @@ fn measure(
     results.findings.extend(sums.iter().filter_map(sums::sentence));
     results.cells.extend(sums);
     notify(Event::Finished);
+    let left = fault.map_or_else(|| session.peers.finish(), Err);
     let ended = if request.keep { keep(worlds, targets, &mut results.targets, notify) } else { worlds.finish() };
+    left?;
     too_short(plan, outcome.why)?;
     Ok(ended?)
 }
@@ -338,7 +358,7 @@ fn fit(
     resolved: &Resolved,
     plan: &mut Plan,
     targets: &[Target],
-    worlds: &mut Worlds,
+    (worlds, peers): (&mut Worlds, &mut Peers),
     (stop, clock, started): (&Stop, Clock, Nanos),
     notify: &mut dyn FnMut(Event),
 ) -> Result<Option<Deadline>, Error> {
@@ -352,6 +372,7 @@ fn fit(
     }
     match plan.limits() {
         Some(limits) => {
+            let worlds = (worlds, peers);
             make_fit(resolved, plan, targets, worlds, (stop, clock, started), &limits, notify).map_err(Error::from)
         }
         None => Ok(None),
@@ -370,12 +391,12 @@ fn too_short(plan: &Plan, why: Why) -> Result<(), Error> {
 
 /// Adds the cells, the failures, and the noise and calibration of the machine.
 fn conclude_rounds(
-    (plan, targets): (&Plan, &[Target]),
+    (plan, targets, hosts): (&Plan, &[Target], &[HostInfo]),
     executions: &[Executions],
     clock_floor: Option<Nanos>,
     results: &mut Results,
 ) {
-    let context = RunContext { plan, targets, infos: &results.targets, clock_floor };
+    let context = RunContext { plan, targets, infos: &results.targets, clock_floor, hosts };
     let of_all = plan.alternatives.iter().zip(executions);
     results
         .problems

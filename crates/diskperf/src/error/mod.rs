@@ -13,6 +13,7 @@ mod runs;
 mod verify;
 
 use campaign::error::CampaignError;
+use campaign::peers::fault::PeerFault;
 use campaign::request::command_fault::CommandFault;
 use campaign::signals::SignalFault;
 use jobs::{JobError, LoadError};
@@ -125,6 +126,7 @@ through!(
     CommandFault,
     JobError,
     LoadError,
+    PeerFault,
     kernel::Fault,
     WorldFailure<kernel::Fault>
 );

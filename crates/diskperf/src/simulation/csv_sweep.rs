@@ -128,7 +128,7 @@ fn survey(
         }
         let (alternatives, targets) = request.lay_out(point..point + 1)?;
         let plan = request.plan(alternatives)?;
-        let context = RunContext { plan: &plan, targets: &targets, infos: &[], clock_floor: None };
+        let context = RunContext { plan: &plan, targets: &targets, infos: &[], clock_floor: None, hosts: &[] };
         for alternative in &plan.alternatives {
             let cells = results::cells(context, alternative, &Executions::default());
             for setting in cells.iter().flat_map(settings_of) {

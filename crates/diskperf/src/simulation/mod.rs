@@ -58,7 +58,7 @@ pub fn perform_all(
     notify: &mut dyn FnMut(Event),
 ) -> (Vec<Cell>, Vec<Problem>) {
     let executions = execute(plan, targets, threads, stop, notify);
-    let context = RunContext { plan, targets, infos, clock_floor: None };
+    let context = RunContext { plan, targets, infos, clock_floor: None, hosts: &[] };
     (all_cells(context, &executions), problems(plan, targets, &executions))
 }
 
@@ -71,7 +71,7 @@ pub fn perform_step(
     notify: &mut dyn FnMut(Event),
 ) -> (Vec<Cell>, Vec<Problem>) {
     let executions = execute(plan, targets, threads, stop, notify);
-    let context = RunContext { plan, targets, infos, clock_floor: None };
+    let context = RunContext { plan, targets, infos, clock_floor: None, hosts: &[] };
     let all = plan.alternatives.iter().zip(&executions);
     let cells = all.flat_map(|(alternative, executions)| results::cells(context, alternative, executions)).collect();
     (cells, problems(plan, targets, &executions))

@@ -7,6 +7,7 @@ pub mod announcement;
 pub mod consent;
 pub mod event_sentences;
 pub mod failure;
+pub mod hosts;
 mod live_figures;
 mod live_line;
 pub mod output_format;

@@ -24,6 +24,11 @@ pub struct Host {
     pub settings: BTreeMap<String, String>,
 }
 
+/// The random number of the last boot of this machine. `None` if it is not visible.
+pub fn boot_id() -> Option<String> {
+    Some(read_limited::of_the_kernel("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
+}
+
 /// Number of online processors of the machine, including those that this program may not use. `None` if not visible.
 pub fn processors() -> Option<u32> {
     let text = read_limited::of_the_kernel("/proc/stat").ok()?;

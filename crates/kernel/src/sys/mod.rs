@@ -1,6 +1,7 @@
 //! Clocks, names, bounded reading and facts about this process. The whole crate uses them; they use only its errors.
 
 pub(crate) mod clocks;
+pub(crate) mod inherited_pipe;
 pub mod name;
 pub(crate) mod payload;
 pub(crate) mod process_identity;

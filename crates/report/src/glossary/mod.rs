@@ -9,6 +9,7 @@ mod clocks;
 mod costs;
 mod device_constants;
 mod exits;
+mod hosts;
 mod keys;
 mod limit_terms;
 mod limits;
@@ -206,14 +207,17 @@ impl Topic {
     }
 }
 
-/// The words of the topic `terms`, which three files hold.
+/// The words of the topic `terms`, which four files hold.
 const TERMS: &[Entry] = &joined();
 
 /// The files of the topic `terms`, in their order.
-const TERM_FILES: [&[Entry]; 3] = [limit_terms::ENTRIES, terms::ENTRIES, device_constants::ENTRIES];
+const TERM_FILES: [&[Entry]; 4] = [limit_terms::ENTRIES, hosts::ENTRIES, terms::ENTRIES, device_constants::ENTRIES];
 
-const fn joined() -> [Entry; TERM_FILES[0].len() + TERM_FILES[1].len() + TERM_FILES[2].len()] {
-    let mut all = [terms::ENTRIES[0]; TERM_FILES[0].len() + TERM_FILES[1].len() + TERM_FILES[2].len()];
+/// The number of their words.
+const TERM_COUNT: usize = TERM_FILES[0].len() + TERM_FILES[1].len() + TERM_FILES[2].len() + TERM_FILES[3].len();
+
+const fn joined() -> [Entry; TERM_COUNT] {
+    let mut all = [terms::ENTRIES[0]; TERM_COUNT];
     let (mut index, mut file) = (0, 0);
     while file < TERM_FILES.len() {
         let mut entry = 0;

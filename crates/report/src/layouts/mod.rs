@@ -2,6 +2,7 @@
 
 pub(crate) mod classic1983;
 pub(crate) mod device;
+pub mod hosts;
 pub(crate) mod lfs;
 pub mod lfs_programs;
 pub(crate) mod plain;

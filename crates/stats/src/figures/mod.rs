@@ -5,5 +5,6 @@ pub mod continuous_load;
 pub mod execution_times;
 pub mod hdr;
 pub(crate) mod histogram;
+pub mod hosts;
 pub mod rate;
 pub mod summary;

@@ -84,6 +84,33 @@ pub struct Cell {
     pub below_floor: Option<Shortfall>,
     /// Checksum of the work. The same program has the same checksum on real and simulated machines.
     pub effect: Option<String>,
+    /// The figures of each host, in the order of `run.hosts`; missing if one host measured. The figures above are then
+    /// those of all hosts together: their work, divided by the time from the common start to the last end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostFigures>,
+    /// The rate until the first host ended, in units of the rate's `base` per second; missing if one host measured, or
+    /// if a round was shorter than 5 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_busy_per_second: Option<f64>,
+}
+
+/// The figures of one host in a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostFigures {
+    /// Name of the host.
+    pub name: String,
+    /// Mean of its rounds' rates, from its first operation to its last, in units of the rate's `base` per second; null
+    /// if a round took no time.
+    pub per_second: Option<f64>,
+    /// This rate, divided by the median of all hosts; null if it is not known.
+    pub of_median: Option<f64>,
+    /// CPU load of the host; null if the time was too short to measure it.
+    pub cpu_percent: Option<CpuPercent>,
+    /// State of the page cache of the host before the phase.
+    pub cache: CacheState,
+    /// Names of the warnings that hold on this host.
+    pub warnings: Vec<String>,
 }
 
 /// The operations of one kind in a result.
@@ -130,6 +157,8 @@ impl Cell {
             marks: Vec::new(),
             below_floor: None,
             effect: None,
+            hosts: Vec::new(),
+            all_busy_per_second: None,
         }
     }
 

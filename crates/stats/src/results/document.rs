@@ -96,8 +96,36 @@ pub struct RunInfo {
     /// results database adds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<PredictionCheck>,
+    /// The hosts that measured together, in the order of their ranks; missing if there was one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostInfo>,
+    /// Names of the targets that are one directory on all hosts; missing if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<String>,
     /// The place of the run in the results database; null if it is not stored.
     pub store: Option<StoreInfo>,
+}
+
+/// One of several hosts that measured together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostInfo {
+    /// Name of the host.
+    pub name: String,
+    /// Random number of its last boot; empty if it is not visible.
+    pub boot_id: String,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// Number of its processors.
+    pub cpus: u64,
+    /// Number of processors that diskperf could use there. Fewer than `cpus` if the MPI launcher binds its ranks.
+    pub allowed_cpus: u64,
+    /// Version of diskperf on the host.
+    pub version: String,
+    /// Monotonic clock of the host minus that of the first one, in nanoseconds.
+    pub offset_ns: i64,
+    /// Maximum error of `offset_ns`: half of the shortest round trip of a message.
+    pub uncertainty_ns: u64,
 }
 
 /// The block traces of a test on a target. The counts are medians over the executions.

@@ -54,6 +54,19 @@ pub struct Round {
     pub heat_map: Option<HeatMap>,
     /// Warnings about this round.
     pub marks: Vec<Mark>,
+    /// Difference between the first operations of the first and of the last host; missing if one host measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_spread: Option<StartSpread>,
+}
+
+/// The difference between the first operations of the first and of the last host of a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartSpread {
+    /// The difference in nanoseconds.
+    pub nanos: u64,
+    /// Its maximum error, because the clocks of the hosts are compared by messages.
+    pub uncertainty_ns: u64,
 }
 
 /// Results of one of several programs that ran at once.

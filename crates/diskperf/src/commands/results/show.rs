@@ -17,6 +17,9 @@ pub struct ShowArguments {
     /// means standard input [default: last]
     #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
+    /// Add a table of each host, if several hosts measured.
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    hosts: bool,
     #[command(flatten)]
     output: OutputArguments<RunFormat>,
     #[command(flatten)]
@@ -26,6 +29,10 @@ pub struct ShowArguments {
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let document = document::named(&arguments.run, &arguments.store)?;
-    arguments.output.deliver(&arguments.output.text(&document))?;
+    let mut text = arguments.output.text(&document);
+    if arguments.hosts {
+        text += &report::layouts::hosts::each(&document, arguments.output.page());
+    }
+    arguments.output.deliver(&text)?;
     Ok(Exit::Done)
 }

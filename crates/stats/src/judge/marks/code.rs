@@ -54,8 +54,11 @@ pub enum MarkCode {
     Env,
     /// The file system is on a loop image in another one.
     Nested,
-    /// Programs that should run together did so for less than nine tenths of the time.
+    /// Programs that should run together did so for less than nine tenths of the time, or a host is slower than the
+    /// others.
     Uneven,
+    /// Several hosts did not start together.
+    Apart,
     /// The data are only in memory, not on a device.
     Memory,
     /// The targets of a comparison ran one after the other, not in turns.
@@ -70,7 +73,7 @@ pub enum MarkCode {
 
 impl MarkCode {
     /// All warnings, in the order of the glossary. `report/tests/glossary.rs` finds one that is missing.
-    pub const ALL: [MarkCode; 22] = [
+    pub const ALL: [MarkCode; 23] = [
         MarkCode::Cache,
         MarkCode::Lower,
         MarkCode::Dirty,
@@ -89,6 +92,7 @@ impl MarkCode {
         MarkCode::Env,
         MarkCode::Nested,
         MarkCode::Uneven,
+        MarkCode::Apart,
         MarkCode::Memory,
         MarkCode::Order,
         MarkCode::Above,
@@ -115,6 +119,7 @@ impl MarkCode {
             MarkCode::Env => "env",
             MarkCode::Nested => "nested",
             MarkCode::Uneven => "uneven",
+            MarkCode::Apart => "apart",
             MarkCode::Memory => "memory",
             MarkCode::Order => "order",
             MarkCode::Untouched => "untouched",
@@ -151,6 +156,7 @@ impl MarkCode {
             | MarkCode::Nested
             | MarkCode::Order
             | MarkCode::Above
+            | MarkCode::Apart
             | MarkCode::Outlier => false,
         }
     }
@@ -343,9 +349,21 @@ impl MarkCode {
                 also: &[],
                 brief: "tests that should run at once hardly overlapped",
                 says: "The rate of several targets at once is a sum. Here, one target ended early and the others ran \
-                       alone.",
-                when: "The shortest test ran for less than 90 % of the time of the longest.",
-                advice: "Use the same --size for similar targets. Read different targets each alone.",
+                       alone. On several hosts: one host was slower than the others, which waited for it at the end.",
+                when: "The shortest test ran for less than 90 % of the time of the longest. On several hosts: in every \
+                       round, a host had less than 0.8 of the median rate of all hosts.",
+                advice: "Use the same --size for similar targets. Read different targets each alone. Measure a slow \
+                         host alone, and compare its network, its CPU and its mount options with another one.",
+            },
+            MarkCode::Apart => Explanation {
+                also: &["start spread"],
+                brief: "the hosts did not start together",
+                says: "Several hosts agreed on a moment, but a host began its first operation later. For that time, \
+                       fewer hosts were at work than the label says.",
+                when: "The time between the first operations of the first and of the last host, with the uncertainty \
+                       of their clocks, is more than 1 % of a round.",
+                advice: "Use longer rounds, or hosts with a free processor. A launcher that binds ranks to one \
+                         processor delays them: --bind-to none, or --cpu-bind=none.",
             },
             MarkCode::Memory => Explanation {
                 also: &[],

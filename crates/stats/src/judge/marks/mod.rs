@@ -8,6 +8,7 @@ pub mod clock;
 mod code;
 pub mod contents;
 pub mod durability;
+pub mod hosts;
 pub mod location;
 pub mod rounds;
 pub mod steadiness;

@@ -1,0 +1,135 @@
+//! The `diskperf` of this host: starts it in a session of its own, and reads its requests from a pipe.
+//!
+//! It has its own session, because launchers signal the whole process group of a rank: Open MPI sends SIGCONT, SIGTERM
+//! and, a second later, SIGKILL. In its own session, `diskperf` gets one SIGTERM from its rank. If the rank is killed,
+//! it reads the end of the pipe, removes its files and ends.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{self, Command, ExitStatus};
+use std::thread;
+
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Pid, Signal, kill_process, setsid};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// The word with which `diskperf-mpi` starts itself to begin a session. The rest of the line is the program.
+pub const IN_OWN_SESSION: &str = "--in-own-session";
+
+/// The variable that names the program.
+const PROGRAM: &str = "DISKPERF_PROGRAM";
+
+/// The variable that tells `diskperf` its rank, the number of ranks, and its two pipes.
+const PEERS: &str = "DISKPERF_PEERS";
+
+/// The longest message of `diskperf`, which has the same limit.
+const LONGEST_MESSAGE: u64 = 1 << 30;
+
+/// Begins a session, and becomes the program. Returns the problem if that fails.
+pub fn begin_session(words: &[OsString]) -> String {
+    let [program, words @ ..] = words else { return format!("{IN_OWN_SESSION} needs a program") };
+    if let Err(errno) = setsid() {
+        return format!("no session for diskperf: {errno}");
+    }
+    let error = Command::new(program).args(words).exec();
+    format!("{}: {error}\nhint: put diskperf next to diskperf-mpi, or set {PROGRAM}", program.to_string_lossy())
+}
+
+/// The running program.
+pub struct Child {
+    process: process::Child,
+    from: BufReader<PipeReader>,
+    to: Option<PipeWriter>,
+}
+
+/// A request of the program.
+pub struct Request {
+    /// The first letter of its kind: `a`, `g` or `s`.
+    pub kind: u8,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Child {
+    /// Starts the program with these words.
+    pub fn start(words: &[OsString], rank: usize, size: usize) -> Result<Child, String> {
+        let problem = |error: std::io::Error| format!("diskperf does not start: {error}");
+        let ((from, theirs_out), (theirs_in, to)) =
+            (std::io::pipe().map_err(problem)?, std::io::pipe().map_err(problem)?);
+        for kept in [fcntl_setfd(&theirs_in, FdFlags::empty()), fcntl_setfd(&theirs_out, FdFlags::empty())] {
+            kept.map_err(|errno| problem(errno.into()))?;
+        }
+        let this = env::current_exe().map_err(problem)?;
+        let peers = format!("{rank}:{size}:{}:{}", theirs_in.as_raw_fd(), theirs_out.as_raw_fd());
+        let mut command = Command::new(this);
+        command.arg(IN_OWN_SESSION).arg(program()).args(words).env(PEERS, peers);
+        let process = command.spawn().map_err(problem)?;
+        forward_first_signal(process.id())?;
+        Ok(Child { process, from: BufReader::new(from), to: Some(to) })
+    }
+
+    /// Waits for a request. `None` if the program has ended.
+    pub fn request(&mut self) -> Option<Request> {
+        let mut line = String::new();
+        self.from.read_line(&mut line).ok()?;
+        let (kind, length) = line.trim_end().split_once(' ')?;
+        let length = length.parse::<u64>().ok().filter(|length| *length <= LONGEST_MESSAGE)?;
+        let mut bytes = Vec::new();
+        let read = self.from.by_ref().take(length).read_to_end(&mut bytes).ok()?;
+        (read as u64 == length).then(|| Request { kind: kind.as_bytes()[0], bytes })
+    }
+
+    /// Answers the last request. If the program has ended, the next request shows it.
+    pub fn answer(&mut self, bytes: &[u8]) {
+        if let Some(to) = &mut self.to {
+            let _ = to.write_all(bytes);
+        }
+    }
+
+    /// Closes the pipe to the program, which then ends, and waits for its end.
+    pub fn end(mut self) -> Result<ExitStatus, std::io::Error> {
+        self.to = None;
+        self.process.wait()
+    }
+}
+
+/// The program: the one that is named, or the one in the folder of this program, or the one in `PATH`.
+fn program() -> PathBuf {
+    let beside = || Some(env::current_exe().ok()?.with_file_name("diskperf")).filter(|path| path.is_file());
+    env::var_os(PROGRAM).map(PathBuf::from).or_else(beside).unwrap_or_else(|| "diskperf".into())
+}
+
+/// Sends the program SIGTERM at the first SIGTERM or SIGINT of this process. Launchers repeat these signals.
+fn forward_first_signal(process: u32) -> Result<(), String> {
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("no handlers of signals: {error}"))?;
+    let process = Pid::from_raw(process as i32);
+    let forward = move || {
+        if let (Some(_), Some(process)) = (signals.forever().next(), process) {
+            // An error means that it has ended.
+            let _ = kill_process(process, Signal::TERM);
+        }
+    };
+    thread::Builder::new().spawn(forward).map(drop).map_err(|error| format!("no thread for signals: {error}"))
+}
+
+/// The end of the program in words: `signal 9`.
+pub fn how_it_ended(status: &std::io::Result<ExitStatus>) -> String {
+    match status {
+        Ok(status) => match (status.signal(), status.code()) {
+            (Some(signal), _) => format!("signal {signal}"),
+            (None, Some(code)) => format!("exit status {code}"),
+            (None, None) => "unknown".to_owned(),
+        },
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The exit status of the program; 1 after a signal.
+pub fn exit_status(status: &std::io::Result<ExitStatus>) -> u8 {
+    status.as_ref().ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

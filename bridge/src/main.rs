@@ -1,0 +1,72 @@
+//! `diskperf-mpi`: started once on every host by `mpirun` or `srun`. Each rank starts `diskperf` on its host, and
+//! passes messages between them. Only this program links MPI; `diskperf` can be a static program.
+//!
+//! ```text
+//!   mpirun ──> diskperf-mpi, one per host ── pipes ──> diskperf
+//!                 └── MPI ──> rank 0: meetings, clocks, messages
+//! ```
+//!
+//! While `diskperf` measures, a rank waits for its pipe: it makes no MPI call and uses no processor. While it waits for
+//! other ranks, it looks for a message every millisecond. The waiting calls of MPI would take a whole processor.
+
+mod child;
+mod clock;
+mod first;
+mod launcher;
+mod message;
+mod options;
+mod other;
+
+use std::process::ExitCode;
+
+use mpi::Threading;
+use mpi::traits::Communicator;
+
+use child::Child;
+use options::Options;
+
+/// The exit status if nothing was started, as that of `diskperf` for a wrong command line.
+const NOT_STARTED: u8 = 2;
+
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some(words) = words.strip_prefix(&[child::IN_OWN_SESSION.into()]) {
+        return ExitCode::from(refused(&child::begin_session(words)));
+    }
+    let options = match Options::read(words) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            println!("{}", options::HELP.trim_end());
+            return ExitCode::SUCCESS;
+        }
+        Err(problem) => return ExitCode::from(refused(&problem)),
+    };
+    let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+        return ExitCode::from(refused("MPI does not start"));
+    };
+    let world = universe.world();
+    let (rank, size) = (world.rank() as usize, world.size() as usize);
+    let launched = launcher::Launched::here();
+    if let Err(problem) = launched.check(size) {
+        // Ranks that do not know each other all find this. One of them says so.
+        return ExitCode::from(if launched.is_first() { refused(&problem) } else { NOT_STARTED });
+    }
+    let exit = match Child::start(&options.words, rank, size) {
+        Ok(child) if rank == 0 => first::serve(&world, child, options.patience),
+        Ok(child) => other::serve(&world, child),
+        Err(problem) => {
+            // The other ranks wait for this one.
+            refused(&problem);
+            world.abort(NOT_STARTED.into());
+        }
+    };
+    // Ends MPI, together with all ranks.
+    drop(universe);
+    ExitCode::from(exit)
+}
+
+/// Prints the problem, and returns the exit status.
+fn refused(problem: &str) -> u8 {
+    eprintln!("error: {problem}");
+    NOT_STARTED
+}

@@ -1,0 +1,120 @@
+//! The messages between ranks. Each begins with its kind, so none is empty: the address of an empty buffer of Rust is
+//! one that Open MPI gives another meaning.
+
+use std::thread;
+use std::time::Duration;
+
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Destination, Source};
+
+/// The tags: from another rank to the first one, back, and the answers of clocks.
+const TO_FIRST: i32 = 1;
+const FROM_FIRST: i32 = 2;
+const CLOCK: i32 = 3;
+
+/// The time between two looks for a message. Waiting this way costs 1.2 to 1.8 % of a processor.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A message of another rank to the first one.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ToFirst {
+    /// Its name, at the beginning.
+    Name(Vec<u8>),
+    /// A request of its program: the kind and the bytes.
+    Request(u8, Vec<u8>),
+    /// Its program has ended, in words.
+    Gone(Vec<u8>),
+    /// The last message, after its program has ended.
+    Bye,
+}
+
+/// A message of the first rank to another one.
+#[derive(Debug, PartialEq, Eq)]
+pub enum FromFirst {
+    /// The answer for its program.
+    Answer(Vec<u8>),
+    /// A question for the time of its clock.
+    Clock,
+    /// The run is over.
+    End,
+}
+
+impl ToFirst {
+    fn bytes(self) -> Vec<u8> {
+        match self {
+            ToFirst::Name(name) => with(b'N', name),
+            ToFirst::Request(kind, bytes) => with(b'R', with(kind, bytes)),
+            ToFirst::Gone(words) => with(b'G', words),
+            ToFirst::Bye => vec![b'B'],
+        }
+    }
+
+    fn from_bytes(mut bytes: Vec<u8>) -> ToFirst {
+        match bytes.remove(0) {
+            b'N' => ToFirst::Name(bytes),
+            b'R' => {
+                let kind = bytes.remove(0);
+                ToFirst::Request(kind, bytes)
+            }
+            b'G' => ToFirst::Gone(bytes),
+            _ => ToFirst::Bye,
+        }
+    }
+}
+
+fn with(kind: u8, mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.insert(0, kind);
+    bytes
+}
+
+/// Sends to the first rank.
+pub fn send_to_first(world: &SimpleCommunicator, message: ToFirst) {
+    world.process_at_rank(0).send_with_tag(&message.bytes()[..], TO_FIRST);
+}
+
+/// A message that has arrived at the first rank, with its sender. Waits for one pause if there is none.
+pub fn arrived(world: &SimpleCommunicator) -> Option<(usize, ToFirst)> {
+    let Some(status) = world.any_process().immediate_probe_with_tag(TO_FIRST) else {
+        thread::sleep(PAUSE);
+        return None;
+    };
+    let rank = status.source_rank();
+    let (bytes, _) = world.process_at_rank(rank).receive_vec_with_tag::<u8>(TO_FIRST);
+    Some((rank as usize, ToFirst::from_bytes(bytes)))
+}
+
+/// Sends to another rank.
+pub fn send_to(world: &SimpleCommunicator, rank: usize, message: FromFirst) {
+    let bytes = match message {
+        FromFirst::Answer(bytes) => with(b'A', bytes),
+        FromFirst::Clock => vec![b'C'],
+        FromFirst::End => vec![b'E'],
+    };
+    world.process_at_rank(rank as i32).send_with_tag(&bytes[..], FROM_FIRST);
+}
+
+/// Waits for a message of the first rank. If it is expected at once, it waits in MPI, because then the answer is
+/// quicker.
+pub fn wait_for_first(world: &SimpleCommunicator, is_expected: bool) -> FromFirst {
+    let first = world.process_at_rank(0);
+    while !is_expected && first.immediate_probe_with_tag(FROM_FIRST).is_none() {
+        thread::sleep(PAUSE);
+    }
+    let (mut bytes, _) = first.receive_vec_with_tag::<u8>(FROM_FIRST);
+    match bytes.remove(0) {
+        b'A' => FromFirst::Answer(bytes),
+        b'C' => FromFirst::Clock,
+        _ => FromFirst::End,
+    }
+}
+
+/// Sends the time of this rank's clock to the first one.
+pub fn send_clock(world: &SimpleCommunicator, nanos: u64) {
+    world.process_at_rank(0).send_with_tag(&nanos.to_le_bytes()[..], CLOCK);
+}
+
+/// Waits for the time of another rank's clock.
+pub fn wait_for_clock(world: &SimpleCommunicator, rank: usize) -> u64 {
+    let (bytes, _) = world.process_at_rank(rank as i32).receive_vec_with_tag::<u8>(CLOCK);
+    bytes.try_into().map_or(0, u64::from_le_bytes)
+}

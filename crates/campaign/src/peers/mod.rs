@@ -1,0 +1,429 @@
+//! The hosts of a run. On several hosts, `diskperf-mpi` starts one diskperf per host and passes their messages. The
+//! first host decides, stores and prints; the others follow its orders (`follower`).
+//!
+//! Policy:
+//!   1. Every execution has the same meetings on each host. A host that fails or is told to stop says so at its next
+//!      meeting. All hosts then leave the execution at that meeting, and return their replies.
+//!   2. A host that a signal suspended makes all hosts repeat the execution.
+//!   3. If a host is gone, the run ends. Finished rounds stay.
+
+pub mod fault;
+pub mod follower;
+pub mod hello;
+mod limits;
+pub mod order;
+mod sharing;
+mod wire;
+
+use std::env;
+use std::thread;
+use std::time::Duration;
+
+use runner::peers::{Agreed, Start};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use stats::HostInfo;
+use units::Nanos;
+
+use crate::error::CampaignError;
+use crate::plan::{Plan, PlannedSizing};
+use crate::request::RunRequest;
+use crate::rounds::driver::Performed;
+use crate::signals::Stop;
+use crate::targets::Target;
+use fault::PeerFault;
+use hello::Hello;
+use order::{Agreement, Assignment, Order, Reply, Task};
+use wire::{Wire, WireFault};
+
+/// The variable with the rank of this host, the number of ranks, and the descriptors of two pipes.
+pub const VARIABLE: &str = "DISKPERF_PEERS";
+
+/// A wait for a moment sleeps until this long before it, and then reads the clock again and again. The timer slack of a
+/// Linux thread is 50 us (prctl(2), PR_SET_TIMERSLACK).
+const AWAKE: Nanos = Nanos(200_000);
+
+/// The rank of this process, if `diskperf-mpi` started it. The first host has rank 0.
+pub fn rank() -> Option<usize> {
+    env::var(VARIABLE).ok()?.split(':').next()?.parse().ok()
+}
+
+/// The hosts of a run.
+#[derive(Debug, Default)]
+pub enum Peers {
+    /// This host alone. It waits for nobody, and sends nothing.
+    #[default]
+    Alone,
+    /// Several hosts.
+    Piped(Box<Piped>),
+}
+
+/// The state in which a host comes to a meeting. The highest one counts for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It goes on.
+    Fine,
+    /// It was suspended, so all repeat the execution.
+    Suspended,
+    /// It was told to stop.
+    Stopped,
+    /// It failed.
+    Failed,
+}
+
+/// This host among several.
+#[derive(Debug)]
+pub struct Piped {
+    wire: Wire,
+    rank: usize,
+    hosts: Vec<Hello>,
+    /// The standing at which this execution was left.
+    left: Option<Standing>,
+    fault: Option<PeerFault>,
+    /// Names of the targets that all hosts share.
+    pub(crate) shared: Vec<String>,
+}
+
+impl Peers {
+    /// The hosts that `diskperf-mpi` connects with this one. Refuses hosts that cannot measure together.
+    pub fn connect() -> Result<Peers, PeerFault> {
+        match env::var(VARIABLE) {
+            Err(_) => Ok(Peers::Alone),
+            Ok(value) => Ok(Peers::Piped(Box::new(Piped::connect(&value)?))),
+        }
+    }
+
+    /// The descriptions of all hosts; empty if there is only this one.
+    pub fn infos(&self) -> Vec<HostInfo> {
+        match self {
+            Peers::Alone => Vec::new(),
+            Peers::Piped(piped) => hello::infos(&piped.hosts),
+        }
+    }
+
+    /// Names of the targets that all hosts share.
+    pub fn shared(&self) -> Vec<String> {
+        match self {
+            Peers::Alone => Vec::new(),
+            Peers::Piped(piped) => piped.shared.clone(),
+        }
+    }
+
+    /// The request as this host runs it: `%h` in a path is its name.
+    pub fn on_this_host(&self, request: &RunRequest) -> Vec<crate::targets::TargetArgument> {
+        match self {
+            Peers::Alone => request.targets.clone(),
+            Peers::Piped(piped) => {
+                request.targets.iter().map(|target| target.on_host(&piped.hosts[piped.rank].name)).collect()
+            }
+        }
+    }
+
+    /// Refuses requests that one host alone can measure, before any host is asked.
+    pub fn check(&self, request: &RunRequest, targets: &[Target], plan: &Plan) -> Result<(), PeerFault> {
+        match self {
+            Peers::Alone => Ok(()),
+            Peers::Piped(_) => limits::check(request, targets, plan),
+        }
+    }
+
+    /// The first host tells the others its request, and all compare their plans. The sizes then fit on every host.
+    pub fn assign(&mut self, request: &RunRequest, is_dry: bool, plan: &mut Plan) -> Result<(), PeerFault> {
+        let Peers::Piped(piped) = self else { return Ok(()) };
+        piped.say_all(&Some(Assignment { request: request.clone(), is_dry }))?;
+        piped.compare(plan)
+    }
+
+    /// Finds out which targets all hosts share. Refuses one that only some of them share.
+    pub fn compare_targets(&mut self, targets: &[Target]) -> Result<(), CampaignError> {
+        match self {
+            Peers::Alone => Ok(()),
+            Peers::Piped(piped) => piped.compare_targets(targets),
+        }
+    }
+
+    /// Waits until all hosts have prepared their targets.
+    pub fn prepared(&mut self) -> Result<(), PeerFault> {
+        match self {
+            Peers::Alone => Ok(()),
+            Peers::Piped(piped) => piped.agree(Ok(())),
+        }
+    }
+
+    /// Orders an execution on all hosts. Nothing happens if this host is alone.
+    pub fn order(&mut self, task: Task) -> Result<(), PeerFault> {
+        match self {
+            Peers::Alone => Ok(()),
+            Peers::Piped(piped) => piped.order(Order::Perform(task)),
+        }
+    }
+
+    /// Ends an execution: adds the results of the other hosts to that of this one. Stops the run if another host was
+    /// told to stop, or is gone.
+    pub fn collect(&mut self, own: Performed, stop: &Stop) -> Performed {
+        match self {
+            Peers::Alone => own,
+            Peers::Piped(piped) => piped.collect(own, stop),
+        }
+    }
+
+    /// Orders all hosts to remove everything.
+    pub fn finish(&mut self) -> Result<(), PeerFault> {
+        match self {
+            Peers::Alone => Ok(()),
+            Peers::Piped(piped) => piped.order(Order::End).and_then(|()| piped.agree(Ok(()))),
+        }
+    }
+
+    /// The reason why the hosts cannot go on, with the moment of the run in words.
+    pub fn fault(&self, during: impl FnOnce() -> String) -> Option<PeerFault> {
+        let Peers::Piped(piped) = self else { return None };
+        Some(match piped.fault.clone()? {
+            PeerFault::Gone { host, how, .. } => PeerFault::Gone { host, how, during: Some(during()) },
+            other => other,
+        })
+    }
+
+    /// The last meeting of an attempt at an execution, unless the hosts left it already. Returns true if all hosts
+    /// repeat it.
+    pub fn leave(&mut self, standing: Standing) -> bool {
+        match self {
+            Peers::Alone => standing == Standing::Suspended,
+            Peers::Piped(piped) => piped.leave(standing),
+        }
+    }
+}
+
+impl runner::peers::Peers for Peers {
+    fn meet(&mut self) -> bool {
+        match self {
+            Peers::Alone => true,
+            Peers::Piped(piped) => piped.meet(Standing::Fine),
+        }
+    }
+
+    fn agree_on_start(&mut self) -> Agreed {
+        let Peers::Piped(piped) = self else { return Agreed::Alone };
+        if !piped.meet(Standing::Fine) {
+            return Agreed::Left;
+        }
+        match piped.wire.start() {
+            Ok(start) => Agreed::At(start),
+            Err(fault) => {
+                piped.fail(fault);
+                Agreed::Left
+            }
+        }
+    }
+
+    fn wait_for(&self, start: Start) {
+        let left = || start.moment.saturating_sub(kernel::now().since_zero());
+        thread::sleep(Duration::from_nanos(left().saturating_sub(AWAKE).0));
+        while left() > Nanos::ZERO {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+impl Piped {
+    /// Connects as the variable says, and introduces this host to the others.
+    fn connect(value: &str) -> Result<Piped, PeerFault> {
+        let bad = || PeerFault::BadVariable { variable: VARIABLE, value: value.to_owned() };
+        let numbers: Option<Vec<i32>> = value.split(':').map(|number| number.parse().ok()).collect();
+        let [rank, _, from, to] = numbers.unwrap_or_default()[..] else { return Err(bad()) };
+        let pipe = |descriptor| kernel::inherited_pipe(descriptor).map_err(|_| bad());
+        Piped::introduce(Wire::new(pipe(from)?, pipe(to)?), usize::try_from(rank).map_err(|_| bad())?)
+    }
+
+    /// Exchanges descriptions with all hosts.
+    fn introduce(wire: Wire, rank: usize) -> Result<Piped, PeerFault> {
+        let mut piped = Piped { wire, rank, hosts: Vec::new(), left: None, fault: None, shared: Vec::new() };
+        let start = piped.wire.start().map_err(|fault| piped.fail(fault))?;
+        let this = Hello { moment: start.moment.0, uncertainty: start.uncertainty.0, ..Hello::this() };
+        piped.hosts = piped.say_all(&this)?;
+        hello::check(&piped.hosts)?;
+        if rank < piped.hosts.len() { Ok(piped) } else { Err(PeerFault::Unknown(format!("rank {rank}"))) }
+    }
+
+    /// Keeps the fault, and leaves the execution.
+    fn fail(&mut self, fault: WireFault) -> PeerFault {
+        let fault = match fault {
+            WireFault::Closed => PeerFault::Ended,
+            WireFault::Unknown(line) => PeerFault::Unknown(line),
+            WireFault::Gone(rank, how) => {
+                let host = self.hosts.get(rank).map_or_else(|| format!("of rank {rank}"), |host| host.name.clone());
+                PeerFault::Gone { host, how, during: None }
+            }
+        };
+        self.left = Some(Standing::Failed);
+        self.fault.get_or_insert(fault).clone()
+    }
+
+    /// Sends this to all hosts, and returns what all said.
+    fn say_all<T: Serialize + DeserializeOwned>(&mut self, message: &T) -> Result<Vec<T>, PeerFault> {
+        let said = self.wire.all(&text(message)).map_err(|fault| self.fail(fault))?;
+        said.iter().map(|message| parse(message)).collect()
+    }
+
+    /// Compares the results of a step. Returns the error of the first host that has one. If this host has one, the
+    /// caller knows more about it.
+    fn agree(&mut self, own: Result<(), &CampaignError>) -> Result<(), PeerFault> {
+        let problem = own.err().map(|error| Problem {
+            message: error.to_string(),
+            hint: error.hint(),
+            is_usage: error.exit() != units::Exit::Failed,
+        });
+        let all = self.say_all(&problem)?;
+        let others = all.into_iter().zip(&self.hosts);
+        match others.filter_map(|(problem, host)| Some((problem?, host))).next() {
+            None => Ok(()),
+            Some((Problem { message, hint, is_usage }, host)) => {
+                Err(PeerFault::OnHost { host: host.name.clone(), message, hint, is_usage })
+            }
+        }
+    }
+
+    /// Compares the plans of all hosts, and limits the sizes to those that all have room for.
+    fn compare(&mut self, plan: &mut Plan) -> Result<(), PeerFault> {
+        self.agree(Ok(()))?;
+        let all = self.say_all(&agreement(plan))?;
+        let first = &all[0].tests;
+        if let Some((other, host)) = all.iter().zip(&self.hosts).find(|(other, _)| other.tests != *first) {
+            let is_other = |(own, other): &(&String, &String)| own != other;
+            let differs = first.iter().zip(&other.tests).find(is_other);
+            let differs = differs.map_or_else(
+                || "another number of tests".to_owned(),
+                |(own, other)| format!("{own} on {}, {other} on {}", self.hosts[0].name, host.name),
+            );
+            return Err(PeerFault::Plans(differs));
+        }
+        let smallest = all.iter().filter_map(|one| one.largest).reduce(|one, other| one.min(&other));
+        if let (PlannedSizing::FitTime(fit), Some(smallest)) = (&mut plan.sizing, smallest) {
+            fit.limits.largest = smallest;
+        }
+        // A host may not measure the ceiling while others still run.
+        plan.options.ceiling = false;
+        Ok(())
+    }
+
+    fn compare_targets(&mut self, targets: &[Target]) -> Result<(), CampaignError> {
+        let made = sharing::folders(targets);
+        self.agree(made.as_ref().map(|_| ()))?;
+        let (folders, directories) = made?;
+        let names = self.say_all(&sharing::names(&folders))?;
+        let mut seen = Vec::new();
+        for (index, directory) in directories.iter().enumerate() {
+            let names: Vec<&str> = names.iter().filter_map(|host| Some(host.get(index)?.as_str())).collect();
+            seen.push(sharing::seen(directory, &names));
+        }
+        let seen = self.say_all(&seen)?;
+        // All have looked: the private folders may go.
+        drop(folders);
+        let hosts: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
+        for (index, target) in targets.iter().enumerate() {
+            let of_target: Vec<Vec<bool>> = seen.iter().filter_map(|host| host.get(index).cloned()).collect();
+            if sharing::decide(&target.name, &hosts, &of_target)? {
+                self.shared.push(target.name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&mut self, order: Order) -> Result<(), PeerFault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        self.left = None;
+        self.say_all(&Some(order)).map(drop)
+    }
+
+    fn meet(&mut self, own: Standing) -> bool {
+        if self.left.is_some() {
+            return false;
+        }
+        let said = match self.wire.all(&[own as u8]) {
+            Ok(said) => said.into_iter().flatten().max().unwrap_or(0),
+            Err(fault) => {
+                self.fail(fault);
+                return false;
+            }
+        };
+        let all = [Standing::Fine, Standing::Suspended, Standing::Stopped];
+        let all = all.into_iter().find(|standing| *standing as u8 == said).unwrap_or(Standing::Failed);
+        self.left = Some(all).filter(|all| *all != Standing::Fine);
+        self.left.is_none()
+    }
+
+    fn leave(&mut self, standing: Standing) -> bool {
+        self.meet(standing);
+        let repeats = self.left == Some(Standing::Suspended);
+        if repeats {
+            self.left = None;
+        }
+        repeats
+    }
+
+    /// Sends the reply of this host to the first one, which gets all.
+    fn reply(&mut self, performed: &Performed) -> Result<Vec<Vec<u8>>, PeerFault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        self.wire.gather(&text(&Reply::new(performed))).map_err(|fault| self.fail(fault))
+    }
+
+    fn collect(&mut self, own: Performed, stop: &Stop) -> Performed {
+        let replies = self.reply(&own).and_then(|all| {
+            let others = self.hosts.iter().zip(all).skip(1);
+            others.map(|(host, reply)| Ok((host.name.clone(), parse(&reply)?))).collect::<Result<Vec<_>, PeerFault>>()
+        });
+        match replies {
+            Ok(replies) => {
+                let (performed, is_stopped) = order::combined(own, replies);
+                if is_stopped {
+                    stop.request();
+                }
+                performed
+            }
+            Err(fault) => {
+                self.fault.get_or_insert(fault.clone());
+                stop.request();
+                Some(Err(CampaignError::from(fault).into()))
+            }
+        }
+    }
+}
+
+/// A problem of one host, for the others.
+#[derive(Debug, Serialize, serde::Deserialize)]
+struct Problem {
+    message: String,
+    hint: Option<String>,
+    is_usage: bool,
+}
+
+/// The part of a plan that must be the same on all hosts. Sizes that are chosen later may differ now, because each host
+/// has another free space.
+fn agreement(plan: &Plan) -> Agreement {
+    let (is_sized, largest) = match &plan.sizing {
+        PlannedSizing::FitTime(fit) => (false, Some(fit.limits.largest)),
+        PlannedSizing::Fixed | PlannedSizing::Thin => (true, None),
+    };
+    let test = |alternative: &crate::plan::Alternative| {
+        let row = &alternative.row;
+        let name = if is_sized { row.label() } else { row.program.name.to_owned() };
+        let omitted = if row.omitted.is_some() { ", left out" } else { "" };
+        format!("{name}{omitted} (target {:?})", alternative.targets)
+    };
+    Agreement { tests: plan.alternatives.iter().map(test).collect(), largest }
+}
+
+fn text(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("plain data")
+}
+
+fn parse<T: DeserializeOwned>(message: &[u8]) -> Result<T, PeerFault> {
+    serde_json::from_slice(message).map_err(|error| PeerFault::Unknown(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;
