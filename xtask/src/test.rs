@@ -60,7 +60,7 @@ const LAST: [(&str, &str); 6] = [
     ("blind_spots", "counts what all disks of the machine do meanwhile"),
     ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
     ("guest", "a guest that gets no processor is taken for one that hangs"),
-    ("guests", "a guest that gets no processor is taken for one that hangs"),
+    ("guests_guard", "a guest that gets no processor is taken for one that hangs"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
@@ -93,7 +93,7 @@ pub const INSTRUCTIONS: &str = "instructions";
 
 /// The test files of the static program. They skip themselves if it does not exist yet. Here they test a program that
 /// is compiled faster than the distributed one (`dist.rs`, 5).
-pub const DIST: [&str; 3] = ["dist", "commands", "guests"];
+pub const DIST: [&str; 5] = ["dist", "commands", "guests_guard", "guests_jobs", "guests_power"];
 
 /// The number of slowest test files that are printed at the end.
 const SLOWEST: usize = 10;
@@ -236,7 +236,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     // 2
     let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut computing): (Vec<Job>, Vec<Job>) =
-        built.into_iter().partition(|job| ["::dist", "::guests"].iter().any(|end| job.name.ends_with(end)));
+        built.into_iter().partition(|job| ["::dist", "::guests_"].iter().any(|part| job.name.contains(part)));
     computing.extend(results.jobs(&all, |test| turn(test) == Turn::Computing));
     let alone = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Alone), 1), (computing, 1)], vec![]);
     // 3

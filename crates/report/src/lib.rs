@@ -43,7 +43,7 @@ use stats::Document;
 /// breaks lines, and names the columns that it leaves out.
 pub fn table(document: &Document, presentation: Presentation, page: Page) -> String {
     if let Some(choice) = &document.run.choice {
-        return target_comparison::table(document, choice, presentation.layout, page);
+        return target_comparison::table(document, choice, presentation.layout, page) + &hosts::summary(document, page);
     }
     let body = match presentation.layout {
         Layout::Plain | Layout::Trial => plain::table(document, presentation, page),

@@ -105,6 +105,22 @@ impl Sizes {
             random: self.random.min(other.random),
         }
     }
+
+    /// The sizes for each of several hosts that share the room for these. Times stay.
+    pub fn divided(&self, hosts: u64) -> Sizes {
+        let bytes = |bytes: u64, least: u64| (bytes / hosts / BLOCK * BLOCK).max(least);
+        let count = |count: u32, least: u32| u32::try_from(u64::from(count) / hosts).unwrap_or(count).max(least);
+        let least = Sizes::SMALLEST;
+        Sizes {
+            large: bytes(self.large, least.large),
+            spots: bytes(self.spots, least.spots),
+            copied: bytes(self.copied, least.copied),
+            small_calls: bytes(self.small_calls, least.small_calls),
+            files: count(self.files, least.files),
+            records: count(self.records, least.records),
+            random: self.random,
+        }
+    }
 }
 
 /// The size that the cost of a row depends on.

@@ -24,6 +24,8 @@ pub enum PeerFault {
     Versions(String),
     #[error("the hosts plan different tests: {0}")]
     Plans(String),
+    #[error("the hosts have different storage: {0}")]
+    Storage(String),
     #[error("{target} is one directory on {together}, but another on {apart}")]
     PartlyShared { target: String, together: String, apart: String },
 }
@@ -46,6 +48,7 @@ impl PeerFault {
             PeerFault::SameHost(_) => "mpirun --map-by ppr:1:node, mpiexec -ppn 1, or srun --ntasks-per-node=1",
             PeerFault::Versions(_) => "install the same program on every host",
             PeerFault::Plans(_) => "give every host the same kind of directory, with the same rights",
+            PeerFault::Storage(_) => "use directories on the same kind of file system and cache",
             PeerFault::PartlyShared { .. } => {
                 "use a directory that all hosts share, or %h in the path for one per host"
             }

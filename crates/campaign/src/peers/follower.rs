@@ -33,12 +33,12 @@ pub fn follow() -> Result<(), CampaignError> {
             return Err(error);
         }
     };
-    piped.compare(&mut plan)?;
+    piped.compare(&targets, &mut plan)?;
     if is_dry {
         return Ok(());
     }
-    piped.compare_targets(&targets)?;
     let stop = Stop::on_signals()?;
+    piped.compare_targets(&targets, &mut plan)?;
     let notify = &mut |_: Event| ();
     let _limit = limit_memory(&mut plan, &targets, notify);
     // Other hosts write other bytes: a server may store equal blocks once.

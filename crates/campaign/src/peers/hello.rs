@@ -77,7 +77,7 @@ pub fn infos(hosts: &[Hello]) -> Vec<HostInfo> {
         kernel: host.kernel.clone(),
         cpus: host.cpus,
         allowed_cpus: host.allowed_cpus,
-        version: host.version.clone(),
+        version: host.version.split(' ').next().unwrap_or_default().to_owned(),
         offset_ns: host.moment as i64 - first as i64,
         uncertainty_ns: host.uncertainty,
     };

@@ -128,17 +128,22 @@ impl Peers {
     }
 
     /// The first host tells the others its request, and all compare their plans. The sizes then fit on every host.
-    pub fn assign(&mut self, request: &RunRequest, is_dry: bool, plan: &mut Plan) -> Result<(), PeerFault> {
+    pub fn assign(
+        &mut self,
+        (request, targets): (&RunRequest, &[Target]),
+        is_dry: bool,
+        plan: &mut Plan,
+    ) -> Result<(), PeerFault> {
         let Peers::Piped(piped) = self else { return Ok(()) };
         piped.say_all(&Some(Assignment { request: request.clone(), is_dry }))?;
-        piped.compare(plan)
+        piped.compare(targets, plan)
     }
 
     /// Finds out which targets all hosts share. Refuses one that only some of them share.
-    pub fn compare_targets(&mut self, targets: &[Target]) -> Result<(), CampaignError> {
+    pub fn compare_targets(&mut self, targets: &[Target], plan: &mut Plan) -> Result<(), CampaignError> {
         match self {
             Peers::Alone => Ok(()),
-            Peers::Piped(piped) => piped.compare_targets(targets),
+            Peers::Piped(piped) => piped.compare_targets(targets, plan),
         }
     }
 
@@ -284,18 +289,25 @@ impl Piped {
     }
 
     /// Compares the plans of all hosts, and limits the sizes to those that all have room for.
-    fn compare(&mut self, plan: &mut Plan) -> Result<(), PeerFault> {
+    fn compare(&mut self, targets: &[Target], plan: &mut Plan) -> Result<(), PeerFault> {
         self.agree(Ok(()))?;
-        let all = self.say_all(&agreement(plan))?;
+        let all = self.say_all(&agreement(targets, plan))?;
         let first = &all[0].tests;
         if let Some((other, host)) = all.iter().zip(&self.hosts).find(|(other, _)| other.tests != *first) {
             let is_other = |(own, other): &(&String, &String)| own != other;
             let differs = first.iter().zip(&other.tests).find(is_other);
             let differs = differs.map_or_else(
-                || "another number of tests".to_owned(),
+                || "the numbers of tests differ".to_owned(),
                 |(own, other)| format!("{own} on {}, {other} on {}", self.hosts[0].name, host.name),
             );
             return Err(PeerFault::Plans(differs));
+        }
+        let of_first = &all[0].storage;
+        for (other, host) in all.iter().zip(&self.hosts) {
+            let differs = of_first.iter().zip(&other.storage).find(|(own, other)| own != other);
+            if let Some((own, other)) = differs {
+                return Err(PeerFault::Storage(format!("{own} on {}, {other} on {}", self.hosts[0].name, host.name)));
+            }
         }
         let smallest = all.iter().filter_map(|one| one.largest).reduce(|one, other| one.min(&other));
         if let (PlannedSizing::FitTime(fit), Some(smallest)) = (&mut plan.sizing, smallest) {
@@ -306,7 +318,8 @@ impl Piped {
         Ok(())
     }
 
-    fn compare_targets(&mut self, targets: &[Target]) -> Result<(), CampaignError> {
+    /// Finds the targets that all hosts share, and divides their room and the allowed bytes by the number of hosts.
+    fn compare_targets(&mut self, targets: &[Target], plan: &mut Plan) -> Result<(), CampaignError> {
         let made = sharing::folders(targets);
         self.agree(made.as_ref().map(|_| ()))?;
         let (folders, directories) = made?;
@@ -320,11 +333,23 @@ impl Piped {
         // All have looked: the private folders may go.
         drop(folders);
         let hosts: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
+        let mut fits = Ok(());
         for (index, target) in targets.iter().enumerate() {
             let of_target: Vec<Vec<bool>> = seen.iter().filter_map(|host| host.get(index).cloned()).collect();
             if sharing::decide(&target.name, &hosts, &of_target)? {
                 self.shared.push(target.name.clone());
+                let needed = plan.space(index).saturating_mul(self.hosts.len() as u64);
+                fits = fits.and(target.check_room(needed));
             }
+        }
+        self.agree(fits.as_ref().copied())?;
+        fits?;
+        if let PlannedSizing::FitTime(fit) = &mut plan.sizing
+            && !self.shared.is_empty()
+        {
+            let hosts = self.hosts.len() as u64;
+            fit.limits.largest = fit.limits.largest.divided(hosts);
+            fit.limits.written = fit.limits.written.map(|bytes| bytes / hosts);
         }
         Ok(())
     }
@@ -385,9 +410,10 @@ impl Piped {
                 performed
             }
             Err(fault) => {
-                self.fault.get_or_insert(fault.clone());
+                // The reason ends the run; rounds that are finished stay.
+                self.fault.get_or_insert(fault);
                 stop.request();
-                Some(Err(CampaignError::from(fault).into()))
+                None
             }
         }
     }
@@ -403,7 +429,7 @@ struct Problem {
 
 /// The part of a plan that must be the same on all hosts. Sizes that are chosen later may differ now, because each host
 /// has another free space.
-fn agreement(plan: &Plan) -> Agreement {
+fn agreement(targets: &[Target], plan: &Plan) -> Agreement {
     let (is_sized, largest) = match &plan.sizing {
         PlannedSizing::FitTime(fit) => (false, Some(fit.limits.largest)),
         PlannedSizing::Fixed | PlannedSizing::Thin => (true, None),
@@ -414,7 +440,19 @@ fn agreement(plan: &Plan) -> Agreement {
         let omitted = if row.omitted.is_some() { ", left out" } else { "" };
         format!("{name}{omitted} (target {:?})", alternative.targets)
     };
-    Agreement { tests: plan.alternatives.iter().map(test).collect(), largest }
+    let tests = plan.alternatives.iter().map(test).collect();
+    Agreement { tests, storage: targets.iter().map(storage).collect(), largest }
+}
+
+/// The storage of a target, in the words of an error.
+fn storage(target: &Target) -> String {
+    let file_system = target.file_system().unwrap_or_else(|| "an unknown file system".to_owned());
+    let place = target.place();
+    let memory = if place.is_some_and(|place| place.in_memory.is_some()) { " in memory" } else { "" };
+    let nested = if place.is_some_and(|place| place.nested_in.is_some()) { " in an image" } else { "" };
+    let cache = place.and_then(|place| place.device.as_ref()?.write_cache()).unwrap_or_default();
+    let cache = if cache.is_empty() { String::new() } else { format!(", {cache}") };
+    format!("{} is {file_system}{memory}{nested}{cache}", target.name)
 }
 
 fn text(message: &impl Serialize) -> Vec<u8> {

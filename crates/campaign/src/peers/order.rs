@@ -26,6 +26,8 @@ pub struct Assignment {
 pub struct Agreement {
     /// The tests in order, without sizes that are chosen later.
     pub tests: Vec<String>,
+    /// The storage of each target: what a host may claim depends on it.
+    pub storage: Vec<String>,
     /// The largest sizes that its targets have room for, if sizes are chosen later.
     pub largest: Option<Sizes>,
 }

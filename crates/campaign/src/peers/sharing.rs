@@ -11,7 +11,7 @@ use super::fault::PeerFault;
 use crate::error::CampaignError;
 use crate::targets::{Site, Target};
 
-/// The time for which a host looks again if it sees the folders of some hosts only: a network file system may show a
+/// The time for which a host looks again if it does not see the folders of all hosts: a network file system may show a
 /// new name late. Guess: attributes are cached for seconds (`acdirmin` in nfs(5) is 30 s, but a name that was never
 /// looked up is asked for at once).
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -39,10 +39,7 @@ pub fn names(folders: &[Workspace]) -> Vec<String> {
 /// For each host, whether the folder of this name exists in the directory.
 pub fn seen(directory: &Path, names: &[&str]) -> Vec<bool> {
     let look = || names.iter().map(|name| directory.join(name).symlink_metadata().is_ok()).collect::<Vec<bool>>();
-    let is_partial = |seen: &[bool]| {
-        let count = seen.iter().filter(|is_seen| **is_seen).count();
-        count > 1 && count < seen.len()
-    };
+    let is_partial = |seen: &[bool]| seen.iter().any(|is_seen| !is_seen);
     let began = Instant::now();
     let mut seen = look();
     while is_partial(&seen) && began.elapsed() < PATIENCE {

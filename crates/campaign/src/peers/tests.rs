@@ -93,7 +93,7 @@ fn a_host_that_is_gone_ends_the_run_and_is_named() {
     let task = Task { alternative: 0, sizes: None, round: Some(3), is_hurried: false };
     peers.order(task).expect("an order");
     assert!(!peers.meet() && !peers.leave(Standing::Stopped));
-    assert!(peers.collect(Some(Ok(ExecutionResult::default())), &stop).is_some_and(|performed| performed.is_err()));
+    assert!(peers.collect(Some(Ok(ExecutionResult::default())), &stop).is_none());
     assert!(stop.requested());
     let fault = peers.fault(|| " in round 3 of 5".to_owned()).expect("a fault");
     assert_eq!(fault.to_string(), "host n1 is gone (signal 9) in round 3 of 5");
@@ -105,14 +105,14 @@ fn a_host_that_is_gone_ends_the_run_and_is_named() {
 fn other_plans_are_refused_with_their_difference() {
     let tests = |last: &str| {
         let tests = vec!["read (target [0])".to_owned(), last.to_owned()];
-        text(&Agreement { tests, largest: None })
+        text(&Agreement { tests, storage: Vec::new(), largest: None })
     };
     let agreed = got(&[b"null", b"null"]);
     let (peers, _) = first_of_two(&[agreed, got(&[&tests("write"), &tests("write, left out")])]);
     let Peers::Piped(mut piped) = peers else { panic!("two hosts") };
     let options = crate::presets::LOAD.options_on(&[]);
     let mut plan = Plan::fixed(("io", options), crate::presets::LOAD.schedule.clone(), 1, Vec::new());
-    let refused = piped.compare(&mut plan).expect_err("a refusal");
+    let refused = piped.compare(&[], &mut plan).expect_err("a refusal");
     assert_eq!(refused.to_string(), "the hosts plan different tests: write on n0, write, left out on n1");
 }
 

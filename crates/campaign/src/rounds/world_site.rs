@@ -130,9 +130,10 @@ impl<'a> WorldSite<'a> {
         let Alternative { targets: busy, row } = &plan.alternatives[turn.alternative];
         let program = row.program.in_round(turn.round);
         let (alternative, sizes, round) = (turn.alternative, plan.sizes(), Some(turn.round));
-        if let Err(fault) = peers.order(Task { alternative, sizes, round, is_hurried }) {
+        // The peers keep the reason. Rounds that are finished stay.
+        if peers.order(Task { alternative, sizes, round, is_hurried }).is_err() {
             stop.request();
-            return Some(Err(CampaignError::from(fault).into()));
+            return None;
         }
         let performed = Some(match &row.raw {
             Some(raw) => {

@@ -171,7 +171,7 @@ fn carry_out(
     }
     // Hosts are compared before anything is written.
     session.peers.check(request, targets, &plan)?;
-    session.peers.assign(request, is_dry, &mut plan)?;
+    session.peers.assign((request, targets), is_dry, &mut plan)?;
     let hosts = session.peers.infos();
     hosts::announce(&hosts);
     if goal.is_some_and(|goal| goal.in_stages) {
@@ -182,11 +182,11 @@ fn carry_out(
     if is_dry {
         return dry_run(&mut plan, targets, notify).map(|()| None);
     }
-    session.peers.compare_targets(targets)?;
     let stop = match plan.options.live.filter(|_| is_endless) {
         Some(live) => Stop::on_signals_ending(live)?,
         None => Stop::on_signals()?,
     };
+    session.peers.compare_targets(targets, &mut plan)?;
     // Before the run limits its memory: the check is about the machine, not about the limit that was asked for.
     worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;

@@ -46,7 +46,7 @@ pub enum ArgumentError {
     NothingToDraw,
     #[error("this sweep has more than {0} rows")]
     TooManyRows(usize),
-    #[error("--part divides a sweep, and this is none")]
+    #[error("--part needs --sweep")]
     PartOfNoSweep,
     #[error("--part: only parts in CSV can be joined to one result")]
     PartWithoutCsv,

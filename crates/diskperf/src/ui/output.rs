@@ -145,9 +145,10 @@ impl Steps {
         }
     }
 
-    /// Delivers these lines. Returns false if the reader of a pipe has seen enough.
+    /// Delivers these lines, also after a request to stop: a reader gets whole lines. Returns false if the reader of a
+    /// pipe has seen enough.
     pub fn add(&mut self, lines: &str) -> Result<bool, Error> {
-        let added = self.open.add(sanitize::lines(lines).as_bytes(), &signals::told_to_stop);
+        let added = self.open.add(sanitize::lines(lines).as_bytes(), &|| false);
         added.map_err(|fault| unwritable(&self.to, fault))
     }
 

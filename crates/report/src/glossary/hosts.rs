@@ -9,7 +9,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the rate of several hosts until the first one ended",
         says: "The rate of all hosts together includes the end, when only slow hosts still work. This rate leaves out \
                the time after the first host ended.",
-        when: "Several hosts, in rounds of 5 s or more; shorter rounds are n.m.",
+        when: "Several hosts, in rounds of 5 s or more. Shorter rounds are n.m., and so are writes that must be \
+               durable.",
         advice: "If it is much higher than the rate together, look for a slow host.",
     },
     Entry {

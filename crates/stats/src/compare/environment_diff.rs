@@ -56,6 +56,11 @@ pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     changes.add_if_changed("diskperf", text(&then.version), text(&now.version));
     changes.add_if_changed("kernel", text(&then.kernel), text(&now.kernel));
     changes.add_if_changed("host", text(&then.host), text(&now.host));
+    let hosts = |run: &RunInfo| {
+        let names: Vec<&str> = run.hosts.iter().map(|host| host.name.as_str()).collect();
+        Some(if names.is_empty() { "one".to_owned() } else { names.join(", ") })
+    };
+    changes.add_if_changed("hosts", hosts(then), hosts(now));
     changes.add_if_changed("CPUs", Some(then.cpus.to_string()), Some(now.cpus.to_string()));
     let differs = |one: u64, other: u64| one.abs_diff(other) as f64 > OF_MEMORY * one.max(other) as f64;
     if then.memory_bytes.zip(now.memory_bytes).is_none_or(|(one, other)| differs(one, other)) {
@@ -87,7 +92,8 @@ pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
 }
 
 /// Settings that affect every rate.
-const OF_EVERY_RATE: [&str; 14] = [
+const OF_EVERY_RATE: [&str; 15] = [
+    "hosts",
     "kernel",
     "file system",
     "mount options",

@@ -3,10 +3,11 @@
 //! Policy:
 //!   1. The rate is the work of all hosts, divided by the time from the common start to the last end, as in IOR.
 //!   2. The rate while all hosts were busy ends with the first host that ends. It is counted in whole intervals, and
-//!      needs rounds of 5 s: the intervals begin at each host's own first operation.
+//!      needs rounds of 5 s: the intervals begin at each host's own first operation. Writes that must be durable have
+//!      no such rate: their intervals show the page cache.
 //!   3. A claim holds if it holds on every host. A warning on one host is a warning of the result, with its name.
 //!   4. A bottleneck is named if it is that of every host. The time of one host says nothing about another one.
-//!   5. The result has the warning `uneven` if one host is slow in every round: it makes the others wait at the end.
+//!   5. The result has the warning `uneven` if one host is slow in every round.
 //!   6. It has the warning `apart` if the hosts did not start together.
 
 use std::collections::BTreeMap;
@@ -64,7 +65,7 @@ pub fn combined(hosts: &[HostCell], base: RateBase, unit: RateUnit) -> Option<Ce
     let average = Average::of_marks(&all);
     let is_same = |same: &dyn Fn(&Cell) -> bool| hosts.iter().all(|host| same(&host.cell));
     let unmeasured = hosts.iter().find(|host| !host.cell.measured);
-    let busy: Option<Vec<f64>> = kept().map(|round| while_all_are_busy(hosts, round.round, base)).collect();
+    let busy: Option<Vec<f64>> = kept().map(|round| while_all_are_busy(hosts, round.round, base, clock)).collect();
     let busy = busy.filter(|busy| measured && !busy.is_empty());
     let limit = |cell: &Cell| cell.limited_by.as_ref().map(|limit| limit.what.title());
     let (cache, cache_reason) = cache(hosts);
@@ -154,13 +155,20 @@ fn merged(hosts: &[HostCell], number: u32, base: RateBase, clock: ClockKind) -> 
         marks: marks::of_all(&named.collect::<Vec<_>>()),
         start_spread: Some(StartSpread {
             nanos: late().max()? - late().min()?,
-            uncertainty_ns: all.iter().map(|(_, start)| start.uncertainty_ns).max()?,
+            uncertainty_ns: of_two(all.iter().map(|(_, start)| start.uncertainty_ns)),
         }),
         parts,
         ..Round::default()
     };
     round.per_second = round_rate(&round, false, base, clock);
     Some(round)
+}
+
+/// Returns the error of a time between two hosts: each clock was compared with that of the first host only.
+fn of_two(uncertainties: impl Iterator<Item = u64>) -> u64 {
+    let mut all: Vec<u64> = uncertainties.collect();
+    all.sort_unstable_by(|one, other| other.cmp(one));
+    all.iter().take(2).sum()
 }
 
 /// Returns the programs of a host, with times from the common start.
@@ -226,7 +234,10 @@ fn rates(hosts: &[HostCell], number: u32, base: RateBase, clock: ClockKind) -> O
 }
 
 /// 2. Returns the rate of a round until the first host ended; `None` if it was too short or not counted.
-fn while_all_are_busy(hosts: &[HostCell], number: u32, base: RateBase) -> Option<f64> {
+fn while_all_are_busy(hosts: &[HostCell], number: u32, base: RateBase, clock: ClockKind) -> Option<f64> {
+    if clock != ClockKind::Returned {
+        return None;
+    }
     let all: Vec<(&Round, Start)> = hosts.iter().map(|host| round_of(host, number)).collect::<Option<_>>()?;
     let first_end = all.iter().map(|(round, _)| round.returned_s).min_by(f64::total_cmp)?;
     if first_end < LEAST_BUSY_S {
@@ -235,7 +246,8 @@ fn while_all_are_busy(hosts: &[HostCell], number: u32, base: RateBase) -> Option
     let whole = (first_end / INTERVAL.as_secs_f64()) as usize;
     let mut amount = 0;
     for (round, _) in all {
-        let intervals = round.intervals.get(..whole.min(round.intervals.len())).filter(|some| !some.is_empty())?;
+        // The last interval may be missing; long rounds lack more.
+        let intervals = round.intervals.get(..whole).or_else(|| round.intervals.get(..whole - 1))?;
         amount += intervals.iter().map(|one| if base == RateBase::Bytes { one.bytes } else { one.ops }).sum::<u64>();
     }
     Some(amount as f64 / (whole as f64 * INTERVAL.as_secs_f64()))
@@ -321,7 +333,7 @@ mod tests {
         let rates: Vec<Option<f64>> = cell.rounds.iter().map(|round| round.per_second).collect();
         assert_eq!(rates, [Some(25.0), Some(20.0)]);
         assert_eq!(cell.rate.as_ref().map(|rate| rate.per_second), Some(22.5));
-        assert_eq!(cell.rounds[0].start_spread, Some(StartSpread { nanos: 1_000_000_000, uncertainty_ns: 500 }));
+        assert_eq!(cell.rounds[0].start_spread, Some(StartSpread { nanos: 1_000_000_000, uncertainty_ns: 1_000 }));
         assert_eq!((cell.rounds[0].bytes, cell.rounds[0].parts.len()), (200, 2));
         assert!(cell.marks.iter().any(|mark| mark.code == MarkCode::Apart));
     }

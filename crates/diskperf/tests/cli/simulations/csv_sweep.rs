@@ -102,10 +102,7 @@ fn parts_that_cannot_be_joined_are_refused() {
         let says = ["write K/N for part K of N, with K from 1 to N, as in 1/4"];
         refuses(&[&ONE_TEST, &SIX, &["--format", "csv", "--part", part]], &says);
     }
-    refuses(
-        &[&ONE_TEST, &[SMALL, "--format", "csv", "--part", "1/4"]],
-        &["--part divides a sweep", "hint: ", "--sweep"],
-    );
+    refuses(&[&ONE_TEST, &[SMALL, "--format", "csv", "--part", "1/4"]], &["--part needs --sweep", "hint: ", "--sweep"]);
     for format in ["table", "markdown"] {
         let says = ["--part: only parts in CSV", "hint: add --format csv"];
         refuses(&[&ONE_TEST, &SIX, &["--part", "1/4", "--format", format]], &says);

@@ -349,7 +349,8 @@ impl MarkCode {
                 also: &[],
                 brief: "tests that should run at once hardly overlapped",
                 says: "The rate of several targets at once is a sum. Here, one target ended early and the others ran \
-                       alone. On several hosts: one host was slower than the others, which waited for it at the end.",
+                       alone. On several hosts: one host was slower than the others. If each does a fixed amount of \
+                       work, the others wait for it.",
                 when: "The shortest test ran for less than 90 % of the time of the longest. On several hosts: in every \
                        round, a host had less than 0.8 of the median rate of all hosts.",
                 advice: "Use the same --size for similar targets. Read different targets each alone. Measure a slow \
