@@ -11,10 +11,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{self, Command, ExitStatus};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal, kill_process, setsid};
+use rustix::io::{FdFlags, fcntl_setfd, retry_on_intr};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, setsid, waitid};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -40,9 +41,13 @@ pub fn begin_session(words: &[OsString]) -> String {
     format!("{}: {error}\nhint: put diskperf next to diskperf-mpi, or set {PROGRAM}", program.to_string_lossy())
 }
 
+/// The process that gets signals. `None` before its number may belong to another one.
+type Signalled = Arc<Mutex<Option<Pid>>>;
+
 /// The running program.
 pub struct Child {
     process: process::Child,
+    signalled: Signalled,
     from: BufReader<PipeReader>,
     to: Option<PipeWriter>,
 }
@@ -69,8 +74,9 @@ impl Child {
         let mut command = Command::new(this);
         command.arg(IN_OWN_SESSION).arg(program()).args(words).env(PEERS, peers);
         let process = command.spawn().map_err(problem)?;
-        forward_first_signal(process.id())?;
-        Ok(Child { process, from: BufReader::new(from), to: Some(to) })
+        let signalled = Signalled::new(Mutex::new(Some(Pid::from_child(&process))));
+        forward_first_signal(signalled.clone())?;
+        Ok(Child { process, signalled, from: BufReader::new(from), to: Some(to) })
     }
 
     /// Waits for a request. `None` if the program has ended.
@@ -94,6 +100,12 @@ impl Child {
     /// Closes the pipe to the program, which then ends, and waits for its end.
     pub fn end(mut self) -> Result<ExitStatus, std::io::Error> {
         self.to = None;
+        // The process keeps its number until the second wait, so the thread cannot send a signal to another one.
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(Pid::from_child(&self.process)), ended));
+        if let Ok(mut signalled) = self.signalled.lock() {
+            *signalled = None;
+        }
         self.process.wait()
     }
 }
@@ -105,11 +117,13 @@ fn program() -> PathBuf {
 }
 
 /// Sends the program SIGTERM at the first SIGTERM or SIGINT of this process. Launchers repeat these signals.
-fn forward_first_signal(process: u32) -> Result<(), String> {
+fn forward_first_signal(signalled: Signalled) -> Result<(), String> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("no handlers of signals: {error}"))?;
-    let process = Pid::from_raw(process as i32);
     let forward = move || {
-        if let (Some(_), Some(process)) = (signals.forever().next(), process) {
+        if signals.forever().next().is_some()
+            && let Ok(signalled) = signalled.lock()
+            && let Some(process) = *signalled
+        {
             // An error means that it has ended.
             let _ = kill_process(process, Signal::TERM);
         }

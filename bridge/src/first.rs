@@ -40,8 +40,9 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child, patience: Duration) -
     let names = (0..size).map(|rank| format!("of rank {rank}")).collect();
     let mut ranks = Ranks { world, names, patience };
     while let Some(request) = child.request() {
-        let answer = match ranks.collect(request.kind, request.bytes) {
-            Ok(messages) => ranks.answer(request.kind, &messages),
+        let messages = ranks.collect(request.kind, request.bytes);
+        let answer = match messages.and_then(|messages| ranks.answer(request.kind, &messages)) {
+            Ok(answer) => answer,
             Err((rank, how)) => format!("gone {rank} {how}\n").into_bytes(),
         };
         child.answer(&answer);
@@ -65,20 +66,25 @@ impl Ranks<'_> {
             match arrived(self.world) {
                 Some((rank, ToFirst::Name(name))) => self.names[rank] = String::from_utf8_lossy(&name).into_owned(),
                 Some((rank, ToFirst::Request(its, bytes))) if its == kind => messages[rank] = Some(bytes),
-                Some((rank, ToFirst::Request(..))) => return Err((rank, "it does something else".to_owned())),
+                Some((rank, ToFirst::Request(..))) => {
+                    return Err((rank, "it is at another step of the run".to_owned()));
+                }
                 Some((rank, ToFirst::Gone(how))) => return Err((rank, String::from_utf8_lossy(&how).into_owned())),
                 Some((rank, ToFirst::Bye)) => return Err((rank, "it has left".to_owned())),
                 None if began.elapsed() < self.patience => {}
                 None => {
                     let late: Vec<usize> = (0..messages.len()).filter(|rank| messages[*rank].is_none()).collect();
-                    let named = late.iter().map(|rank| self.names[*rank].as_str()).collect::<Vec<&str>>().join(", ");
                     let seconds = began.elapsed().as_secs();
                     if !is_named {
-                        eprintln!("remark: no sign of host {named} for {seconds} s");
+                        let (named, are) = match &late[..] {
+                            [rank] => (format!("host {}", self.names[*rank]), "is"),
+                            _ => (format!("hosts {}", self.named(&late)), "are"),
+                        };
+                        eprintln!("remark: {named} {are} {seconds} s later than the first host");
                         is_named = true;
                     }
                     if began.elapsed() >= self.patience * PATIENCE_AT_MOST {
-                        return Err((late[0], format!("no sign of it for {seconds} s")));
+                        return Err((late[0], format!("it did not reach the next meeting within {seconds} s")));
                     }
                 }
             }
@@ -87,17 +93,18 @@ impl Ranks<'_> {
     }
 
     /// Answers all other ranks. Returns the answer for this host.
-    fn answer(&self, kind: u8, messages: &[Vec<u8>]) -> Vec<u8> {
+    fn answer(&self, kind: u8, messages: &[Vec<u8>]) -> Result<Vec<u8>, Gone> {
         let others = 1..self.names.len();
         let send = |rank, answer: &[u8]| send_to(self.world, rank, FromFirst::Answer(answer.to_vec()));
         if kind == b's' {
-            let offsets: Vec<Offset> = others.clone().map(|rank| self.compare_clocks(rank)).collect();
+            let offsets =
+                others.clone().map(|rank| self.compare_clocks(rank)).collect::<Result<Vec<Offset>, Gone>>()?;
             let moment = clock::now() + (LEAD + LEAD_PER_RANK * self.names.len() as u32).as_nanos() as u64;
             for (rank, offset) in others.zip(offsets) {
                 let there = moment.saturating_add_signed(offset.nanos);
                 send(rank, format!("start {there} {}\n", offset.uncertainty).as_bytes());
             }
-            return format!("start {moment} 0\n").into_bytes();
+            return Ok(format!("start {moment} 0\n").into_bytes());
         }
         let mut all = format!("got {}\n", messages.len()).into_bytes();
         for message in messages {
@@ -106,17 +113,31 @@ impl Ranks<'_> {
         }
         let theirs = if kind == b'a' { &all[..] } else { b"got 0\n" };
         others.for_each(|rank| send(rank, theirs));
-        all
+        Ok(all)
     }
 
-    fn compare_clocks(&self, rank: usize) -> Offset {
+    /// Compares the clock of another rank with that of this one. A host can freeze after its request.
+    fn compare_clocks(&self, rank: usize) -> Result<Offset, Gone> {
+        let at_most = self.patience * PATIENCE_AT_MOST;
         let round_trip = |_| {
             let before = clock::now();
             send_to(self.world, rank, FromFirst::Clock);
-            let there = wait_for_clock(self.world, rank);
-            (before, there, clock::now())
+            let there = wait_for_clock(self.world, rank, self.patience).or_else(|| {
+                let seconds = self.patience.as_secs();
+                eprintln!("remark: host {} has not answered for {seconds} s", self.names[rank]);
+                wait_for_clock(self.world, rank, at_most - self.patience)
+            })?;
+            Some((before, there, clock::now()))
         };
-        clock::offset((0..ROUND_TRIPS).map(round_trip))
+        match (0..ROUND_TRIPS).map(round_trip).collect::<Option<Vec<_>>>() {
+            Some(round_trips) => Ok(clock::offset(round_trips.into_iter())),
+            None => Err((rank, format!("it did not answer for {} s", at_most.as_secs()))),
+        }
+    }
+
+    /// The names of these hosts.
+    fn named(&self, ranks: &[usize]) -> String {
+        ranks.iter().map(|rank| self.names[*rank].as_str()).collect::<Vec<&str>>().join(", ")
     }
 
     /// Ends all other ranks, and waits for their programs. Ends the whole job if one does not answer.
@@ -129,8 +150,7 @@ impl Ranks<'_> {
             match arrived(self.world) {
                 Some((rank, ToFirst::Bye)) => left.retain(|other| *other != rank),
                 None if began.elapsed() >= self.patience => {
-                    let named = left.iter().map(|rank| self.names[*rank].as_str()).collect::<Vec<&str>>().join(", ");
-                    eprintln!("error: host {named} does not end");
+                    eprintln!("error: host {} does not end", self.named(&left));
                     self.world.abort(1);
                 }
                 // Requests that came too late.
