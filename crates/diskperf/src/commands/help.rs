@@ -196,7 +196,7 @@ mod tests {
             .skip(1)
             .map(|text| text.split_at(text.find([' ', ',', '.', ':', ';', ')', '=', '\n']).unwrap_or(text.len())))
         {
-            let outside = ["sparse", "cpus", "privileged"];
+            let outside = ["sparse", "cpus", "privileged", "bind-to", "cpu-bind"];
             let mut arguments = command.get_subcommands().flat_map(clap::Command::get_arguments);
             let known = arguments.any(|argument| argument.get_long() == Some(option));
             assert!(known || outside.contains(&option), "--{option}{after}");
