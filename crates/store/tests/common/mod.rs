@@ -71,6 +71,7 @@ fn any_value(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
             "string" => any::<String>().prop_map(Value::from).boxed(),
             "number" => any::<f64>().prop_filter("JSON has no other", |n| n.is_finite()).prop_map(Value::from).boxed(),
             "integer" if schema["format"] == "uint32" => any::<u32>().prop_map(Value::from).boxed(),
+            "integer" if schema["format"] == "int64" => any::<i64>().prop_map(Value::from).boxed(),
             "integer" => any::<u64>().prop_map(Value::from).boxed(),
             "array" if schema["prefixItems"].is_array() => {
                 let items = schema["prefixItems"].as_array().into_iter().flatten();
