@@ -245,7 +245,9 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
     let unbuilt = unbuilt.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (files, skips) in [(&[INSTRUCTIONS][..], &optimised), (&DIST, &dist)] {
-        let scope = Scope::Binaries(files.iter().map(|file| (*file).to_owned()).collect());
+        let tests = results.built.iter().flat_map(|built| &built.tests);
+        let named = tests.filter(|test| files.contains(&test.name.as_str()));
+        let scope = Scope::Binaries(named.map(|test| test.target.clone()).collect());
         match unbuilt.iter().find(|unbuilt| unbuilt.0 == files) {
             Some((_, why)) => results.runs.push(Run::Never(scope, why.reason().to_owned())),
             None => skipped.push(results.skipped_in(scope, skips)),

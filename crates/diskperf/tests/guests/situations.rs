@@ -46,11 +46,7 @@ pub const STACKS: [Stack; 10] = [
                 "/dev/disk/by-id/virtio-FIRST-part1",
                 "it is mounted at /mnt/gpt",
             ),
-            used(
-                "a disk by the slot of its controller",
-                "/dev/disk/by-path/pci-*-nvme-1",
-                "is mounted at /mnt/logical",
-            ),
+            used("a disk by the slot of its controller, as udev names it", "/tmp/slot", "is mounted at /mnt/logical"),
             used("a link of a user's to a disk in use", "/tmp/link", "is mounted at /mnt/gpt"),
             used("another node of a disk in use, outside /dev", "/tmp/nodes/disk", "is mounted at /mnt/gpt"),
             free("a blank GPT partition next to a mounted one", "/dev/vda2"),

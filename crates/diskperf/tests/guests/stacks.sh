@@ -118,6 +118,10 @@ partitions_up() {
     do_ udevadm trigger --action=add --subsystem-match=block
     do_ udevadm settle --timeout=30
     ln -s "$(readlink -f /dev/vda)" /tmp/link
+    # Namespaces get their names in any order, so the slot of a name is not known before.
+    for slot in /dev/disk/by-path/*-nvme-?; do
+        [ "$(readlink -f "$slot")" != /dev/nvme0n1 ] || ln -s "$slot" /tmp/slot
+    done
     mkdir -p /tmp/nodes
     mknod /tmp/nodes/disk b $(tr : ' ' < /sys/block/vda/dev)
 }
