@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use campaign::events::Event;
 use campaign::plan::Plan;
+use campaign::results::all_cells;
 use campaign::run_writer::{Command, RunWriter};
 use campaign::signals::Stop;
 use campaign::targets::Target;
@@ -112,7 +113,7 @@ fn carry_out(
     results.targets = infos(targets)?;
     let mut display = Display::new();
     let (targets, notify) = ((&targets[..], &results.targets[..]), &mut |event: Event| display.show(&event));
-    (results.cells, results.problems) = perform_all(plan, targets, arguments.threads, &stop, notify);
+    (results.cells, results.problems) = perform_all(plan, targets, all_cells, arguments.threads, &stop, notify);
     results.interrupted = stop.requested();
     if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
         let title = draw(path, plan, targets.0, &stop)?;

@@ -22,7 +22,7 @@ use stats::{Document, Problem, RunInfo, SCHEMA};
 use units::{Exit, whole};
 
 use super::request::Request;
-use super::{draw, infos, perform_step};
+use super::{cells_apart, draw, infos, perform_all};
 use crate::cli::simulate::SimulateArguments;
 use crate::documents::document::plain;
 use crate::error::Error;
@@ -78,7 +78,7 @@ pub fn print(request: &Request, arguments: &SimulateArguments) -> Result<Exit, E
         };
         let began = Instant::now();
         let infos = infos(&targets)?;
-        let (cells, new) = perform_step(&plan, (&targets, &infos), arguments.threads, &stop, notify);
+        let (cells, new) = perform_all(&plan, (&targets, &infos), cells_apart, arguments.threads, &stop, notify);
         // 3.
         if stop.requested() {
             break;

@@ -6,6 +6,7 @@ use campaign::fit::sizes::Sizes;
 use campaign::plan::{Alternative, Row};
 use campaign::presets::{self, Preset, Settings};
 use campaign::request::resolved::Tests;
+use campaign::results::all_cells;
 use campaign::signals::Stop;
 use campaign::targets::{Described, Simulated, Site, Target, TargetArgument, TargetKind};
 use machines::{Kind, Machine, RESOURCES};
@@ -86,7 +87,7 @@ pub fn speed_up(run: &RunInfo, cells: &mut [Cell], notify: &mut dyn FnMut(Event)
         asked.push((index, resources));
     }
     let plan = of_machines(preset, run.phases.unwrap_or(USUAL_PHASES), run.seed, alternatives);
-    let (computed, _) = perform_all(&plan, (&targets, &[]), None, &stop, notify);
+    let (computed, _) = perform_all(&plan, (&targets, &[]), all_cells, None, &stop, notify);
     if stop.requested() {
         return Ok(false);
     }

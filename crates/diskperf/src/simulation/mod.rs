@@ -19,7 +19,7 @@ use campaign::executions::Executions;
 use campaign::plan::{Alternative, Plan};
 use campaign::presets::Preset;
 use campaign::request::schedule::Schedule;
-use campaign::results::{self, RunContext, all_cells};
+use campaign::results::{self, RunContext};
 use campaign::rounds::deadline::since;
 use campaign::rounds::driver::{Driver, Outcome};
 use campaign::rounds::{Findings, Order, Rules, Until};
@@ -49,41 +49,24 @@ pub fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
     Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..prepared_target::info(first)? }])
 }
 
+/// Makes the cells of all alternatives from their executions: [`results::all_cells`], or [`cells_apart`].
+pub type MakeCells = fn(RunContext, &[Executions]) -> Vec<Cell>;
+
+/// The cells of a step of a sweep: no cell depends on the other cells of the step.
+pub fn cells_apart(context: RunContext, executions: &[Executions]) -> Vec<Cell> {
+    let all = context.plan.alternatives.iter().zip(executions);
+    all.flat_map(|(alternative, executions)| results::cells(context, alternative, executions)).collect()
+}
+
 /// Runs every program at every rotational position. Returns the cells, and the problems of programs that failed.
 pub fn perform_all(
     plan: &Plan,
     (targets, infos): (&[Target], &[TargetInfo]),
+    make_cells: MakeCells,
     threads: Option<NonZeroUsize>,
     stop: &Stop,
     notify: &mut dyn FnMut(Event),
 ) -> (Vec<Cell>, Vec<Problem>) {
-    let executions = execute(plan, targets, threads, stop, notify);
-    let context = RunContext { plan, targets, infos, clock_floor: None, hosts: &[] };
-    (all_cells(context, &executions), problems(plan, targets, &executions))
-}
-
-/// Does the same for a step of a sweep: no cell depends on the other cells of the step.
-pub fn perform_step(
-    plan: &Plan,
-    (targets, infos): (&[Target], &[TargetInfo]),
-    threads: Option<NonZeroUsize>,
-    stop: &Stop,
-    notify: &mut dyn FnMut(Event),
-) -> (Vec<Cell>, Vec<Problem>) {
-    let executions = execute(plan, targets, threads, stop, notify);
-    let context = RunContext { plan, targets, infos, clock_floor: None, hosts: &[] };
-    let all = plan.alternatives.iter().zip(&executions);
-    let cells = all.flat_map(|(alternative, executions)| results::cells(context, alternative, executions)).collect();
-    (cells, problems(plan, targets, &executions))
-}
-
-fn execute(
-    plan: &Plan,
-    targets: &[Target],
-    threads: Option<NonZeroUsize>,
-    stop: &Stop,
-    notify: &mut dyn FnMut(Event),
-) -> Vec<Executions> {
     notify(Event::Started(plan));
     let order = wanted(plan);
     let rules = Rules {
@@ -106,12 +89,10 @@ fn execute(
     };
     let Outcome { executions, .. } = driver.run(vec![Executions::default(); plan.alternatives.len()]);
     notify(Event::Finished);
-    executions
-}
-
-fn problems(plan: &Plan, targets: &[Target], executions: &[Executions]) -> Vec<Problem> {
-    let all = plan.alternatives.iter().zip(executions);
-    all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions)).collect()
+    let context = RunContext { plan, targets, infos, clock_floor: None, hosts: &[] };
+    let all = plan.alternatives.iter().zip(&executions);
+    let problems = all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions));
+    (make_cells(context, &executions), problems.collect())
 }
 
 /// Draws the timeline of the first run, and returns its title.
