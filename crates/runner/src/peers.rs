@@ -1,4 +1,4 @@
-//! The other hosts of a run, as one execution meets them. A run on one host meets nobody and waits for nothing.
+//! The start of an execution on several hosts at the same moment. On one host, the execution starts at once.
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;

@@ -13,7 +13,7 @@ pub fn check(request: &RunRequest, targets: &[Target], plan: &Plan) -> Result<()
         (other.is_some(), other.map_or("", |target| target.typed.as_str())),
         (targets.iter().any(|target| !target.tuning.is_empty()), "tune="),
         (matches!(request.workload, Workload::Command(_)), "a command of your own"),
-        (request.workload.is_endless(), "a test without an end (--time 0)"),
+        (request.workload.is_endless(), "a test without an end (--time forever)"),
         (matches!(plan.sizing, PlannedSizing::Thin), plan.preset),
         (plan.alternatives.iter().any(|one| one.row.program.is_group()), "a group of loads"),
         (plan.alternatives.iter().any(|one| one.busy().len() > 1), "--together"),

@@ -2,8 +2,8 @@
 //! first host decides, stores and prints; the others follow its orders (`follower`).
 //!
 //! Policy:
-//!   1. Every execution has the same meetings on each host. A host that fails or is told to stop says so at its next
-//!      meeting. All hosts then leave the execution at that meeting, and return their replies.
+//!   1. All hosts meet at the same steps of an execution. At each meeting, a host reports whether it failed or was told
+//!      to stop. If one did, all hosts end the execution there, and send their results to the first host.
 //!   2. A host that a signal suspended makes all hosts repeat the execution.
 //!   3. If a host is gone, the run ends. Finished rounds stay.
 
@@ -51,7 +51,7 @@ pub fn rank() -> Option<usize> {
 /// The hosts of a run.
 #[derive(Debug, Default)]
 pub enum Peers {
-    /// This host alone. It waits for nobody, and sends nothing.
+    /// There are no other hosts: no messages are sent.
     #[default]
     Alone,
     /// Several hosts.
