@@ -93,7 +93,7 @@ pub const INSTRUCTIONS: &str = "instructions";
 
 /// The test files of the static program. They skip themselves if it does not exist yet. Here they test a program that
 /// is compiled faster than the distributed one (`dist.rs`, 5).
-pub const DIST: [&str; 5] = ["dist", "commands", "guests_guard", "guests_jobs", "guests_power"];
+pub const DIST: [&str; 3] = ["dist", "commands", "guests_guard"];
 
 /// The number of slowest test files that are printed at the end.
 const SLOWEST: usize = 10;
@@ -236,7 +236,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     // 2
     let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut computing): (Vec<Job>, Vec<Job>) =
-        built.into_iter().partition(|job| ["::dist", "::guests_"].iter().any(|part| job.name.contains(part)));
+        built.into_iter().partition(|job| ["::dist", "::guests_guard"].iter().any(|end| job.name.ends_with(end)));
     computing.extend(results.jobs(&all, |test| turn(test) == Turn::Computing));
     let alone = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Alone), 1), (computing, 1)], vec![]);
     // 3

@@ -15,20 +15,9 @@ const STORAGES: u64 = 12;
 const CUTS: u64 = 30;
 
 /// The guard on the real stacks of two kernels.
-pub const GUARD: Experiment =
-    Experiment { name: "elsewhere-guard", command: &command("devices_in_use"), figures: 2, judge: guard };
-
-/// The main job on the storage of two kernels.
-pub const JOBS: Experiment =
-    Experiment { name: "elsewhere-jobs", command: &command("jobs_describe"), figures: 2, judge: jobs };
-
-/// Guests that are killed, with a file system that flushes and with one that does not.
-pub const POWER: Experiment =
-    Experiment { name: "elsewhere-power", command: &command("promised_records"), figures: 2, judge: power };
-
-/// The command that runs the tests with this name, completely and one after the other.
-const fn command(tests: &'static str) -> [&'static str; 15] {
-    [
+pub const GUARD: Experiment = Experiment {
+    name: "elsewhere-guard",
+    command: &[
         "cargo",
         "--config",
         super::WITH_DISTRIBUTED,
@@ -40,10 +29,37 @@ const fn command(tests: &'static str) -> [&'static str; 15] {
         "diskperf",
         "--test",
         "guests",
-        tests,
+        "devices_in_use",
         "--",
         "--nocapture",
         "--test-threads=1",
+    ],
+    figures: 2,
+    judge: guard,
+};
+
+/// The main job on the storage of two kernels.
+pub const JOBS: Experiment =
+    Experiment { name: "elsewhere-jobs", command: &benchmark("jobs"), figures: 2, judge: jobs };
+
+/// Guests that are killed, with a file system that flushes and with one that does not.
+pub const POWER: Experiment =
+    Experiment { name: "elsewhere-power", command: &benchmark("power"), figures: 2, judge: power };
+
+/// The command that runs a part of the benchmark.
+const fn benchmark(part: &'static str) -> [&'static str; 11] {
+    [
+        "cargo",
+        "--config",
+        super::WITH_DISTRIBUTED,
+        "bench",
+        "--quiet",
+        "--package",
+        "diskperf",
+        "--bench",
+        "elsewhere",
+        "--",
+        part,
     ]
 }
 

@@ -7,13 +7,6 @@
 #   1007           SATA
 #   1008           virtio, 100 operations per second
 
-export DM_DISABLE_UDEV=1
-
-fail() { echo "$*" >&2; exit 99; }
-
-# Runs a step quietly. If it fails, the storage fails with what the step said.
-do_() { "$@" > /tmp/step 2>&1 < /dev/null || fail "$*: $(cat /tmp/step) $(dmesg | tail -5)"; }
-
 # The name of the disk with this size in MiB.
 disk_of() {
     for _ in $(seq 100); do
@@ -111,13 +104,7 @@ delay_up() {
 delay_down() { do_ umount /mnt/job; do_ dmsetup remove late; wipe 1001; }
 
 thin_up() {
-    mkdir -p /etc/lvm /run/lock/lvm
-    cat > /etc/lvm/lvm.conf <<END
-devices { hints="none" obtain_device_list_from_udev=0 use_devicesfile=0 external_device_info_source="none" scan_lvs=0 }
-activation { udev_sync=0 udev_rules=0 verify_udev_operations=0 monitoring=0 }
-global { thin_check_executable="" event_activation=0 use_lvmpolld=0 }
-backup { backup=0 archive=0 }
-END
+    lvm_conf
     do_ lvm vgcreate -s 1m thin "/dev/$(disk_of 1002)"
     do_ lvm lvcreate -y -Zn --type thin-pool -l 980 -n pool --poolmetadatasize 4m thin
     do_ lvm lvcreate -y -V 900m -T thin/pool -n volume

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::guest::{Guest, GuestDisk, Kernel, Plan, unnamed};
+use testkit::guest::{Guest, GuestDisk, Kernel, Plan};
 use testkit::{need_guest, skip};
 
+use crate::blank_disks::{self, CONTROLLERS};
 use crate::situations::STACKS;
 
 /// A stack of devices in a guest.
@@ -49,6 +50,21 @@ pub enum Answer {
     Free,
 }
 
+/// The environment variable with which `cargo xtask prove elsewhere-guard` asks for all stacks: `1`. A list of names
+/// chooses: `lvm,raid`.
+const CHOICE: &str = "DISKPERF_ELSEWHERE";
+
+/// The value of [`CHOICE`] that chooses everything.
+const EVERYTHING: &str = "1";
+
+/// True if the stack of this name is to be tried: the usual ones, unless the variable chooses.
+fn is_chosen(name: &str, usual: &[&str]) -> bool {
+    match std::env::var(CHOICE) {
+        Ok(choice) => choice == EVERYTHING || choice.split(',').any(|one| one == name),
+        Err(_) => usual.contains(&name),
+    }
+}
+
 /// The stacks that `cargo xtask test` tries on Linux 6.1. With those on 6.12, they have the most situations per second
 /// (measured).
 const USUAL_ON_6_1: [&str; 2] = ["removed", "bcache"];
@@ -70,9 +86,6 @@ const DISKS: [(u64, &str); 7] = [
 
 /// A path to a disk with two. QEMU gets each path as a disk of its own, on the same file.
 const PATH: &str = "scsi-hd,bus=scsi.0,serial=TWICE,wwn=0x5000c500a0b0c0d0,share-rw=on";
-
-/// The controllers of these disks.
-const CONTROLLERS: [&str; 4] = ["-device", "nvme,id=nvme,serial=NVME", "-device", "virtio-scsi-pci,id=scsi"];
 
 const TOOLS: [&str; 13] = [
     "blkdiscard",
@@ -130,11 +143,7 @@ fn boot(kernel: &Kernel, program: &Path) -> Result<Guest, String> {
     let mut files = vec![("/bin/diskperf".to_owned(), program.to_owned())];
     files.extend(RULES.map(|name| (format!("/lib/udev/rules.d/{name}"), rules.join("rules.d").join(name))));
     files.push(("/lib/udev/scsi_id".to_owned(), rules.join("scsi_id")));
-    let backing = DISKS.map(|(mib, _)| {
-        let file = unnamed().expect("a file");
-        file.set_len(mib << 20).expect("a size");
-        file
-    });
+    let backing = blank_disks::files(DISKS.map(|(mib, _)| mib));
     let disk = |file, device| {
         GuestDisk::on_file(file, device).with_drive("discard=unmap,detect-zeroes=unmap,file.locking=off")
     };
@@ -145,7 +154,7 @@ fn boot(kernel: &Kernel, program: &Path) -> Result<Guest, String> {
         modules: MODULES.into(),
         unloaded: vec!["scsi_debug", "null_blk"],
         files,
-        script: include_str!("stacks.sh").to_owned(),
+        script: concat!(include_str!("steps.sh"), include_str!("stacks.sh")).to_owned(),
         disks,
         arguments: CONTROLLERS.map(str::to_owned).into(),
         ..Plan::default()
@@ -199,12 +208,12 @@ fn try_stack(guest: &mut Guest, stack: &Stack) -> Result<Vec<String>, String> {
     Ok(wrong)
 }
 
-/// Tries the chosen stacks on a kernel, and prints the line that `cargo xtask prove elsewhere` counts.
+/// Tries the chosen stacks on a kernel, and prints the line that `cargo xtask prove elsewhere-guard` counts.
 fn try_stacks(series: &str, kernel: &Kernel, program: PathBuf, usual: &[&str]) {
     let mut guest = boot(kernel, &program).expect("a guest");
     let mut wrong = Vec::new();
     let mut tried = 0;
-    for stack in STACKS.iter().filter(|stack| crate::is_chosen(stack.name, usual)) {
+    for stack in STACKS.iter().filter(|stack| is_chosen(stack.name, usual)) {
         let began = Instant::now();
         let found = match try_stack(&mut guest, stack) {
             Ok(found) => found,

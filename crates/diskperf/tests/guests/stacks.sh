@@ -6,15 +6,9 @@
 #   sdc, sdd      two paths to one disk of 30 MiB
 # and those of scsi_debug, null_blk, zram and nbd, which a stack makes for itself.
 
-export DM_DISABLE_UDEV=1
 DISKS="vda vdb nvme0n1 nvme0n2 sda sdb"
 
-fail() { echo "$*" >&2; exit 99; }
-
 # BusyBox prefers its own tools: those of the same name from other packages need their path.
-
-# Runs a step of a stack quietly. If it fails, the stack fails with what the step said.
-do_() { "$@" > /tmp/step 2>&1 < /dev/null || fail "$*: $(cat /tmp/step) $(dmesg | tail -5)"; }
 
 # Fills disks with zeros, and removes their partitions.
 wipe() {
@@ -82,16 +76,6 @@ refused() {
 accepted() { diskperf io randread "new:ext4@$1" --size 1MiB --time 50ms --rounds 1 > /dev/null; }
 
 lvm_() { do_ lvm "$@"; }
-
-lvm_conf() {
-    mkdir -p /etc/lvm /run/lock/lvm
-    cat > /etc/lvm/lvm.conf <<END
-devices { hints="none" obtain_device_list_from_udev=0 use_devicesfile=0 external_device_info_source="none" scan_lvs=0 }
-activation { udev_sync=0 udev_rules=0 verify_udev_operations=0 monitoring=0 }
-global { thin_check_executable="" event_activation=0 use_lvmpolld=0 }
-backup { backup=0 archive=0 }
-END
-}
 
 partitions_up() {
     # GPT: mounted, blank, swap, and an ext4 that is not mounted.
