@@ -7,10 +7,10 @@
 //!      not distributed;
 //!   3. the manual pages and completions of the package are those that the program itself prints;
 //!   4. the results are in `target/dist` under names with version and machine; nothing is installed;
-//!   5. `cargo xtask test` tests a program that is compiled faster: for the same target and with the same arguments of
-//!      the linker, but without link-time optimisation. So it checks neither the size nor the code of the distributed
-//!      program, and makes no package. This task checks size and package. `cargo xtask prove` runs the same tests on
-//!      the distributed program (experiments `dist` and `commands`).
+//!   5. `cargo xtask test` tests a program that is compiled faster: for the same target, but with the settings of the
+//!      other tests, whose procedural macros and build scripts it shares. So it checks neither the size nor the code of
+//!      the distributed program, and makes no package. This task checks size and package. `cargo xtask prove` runs the
+//!      same tests on the distributed program (experiments `dist` and `commands`).
 
 mod deb;
 mod elf;
@@ -50,18 +50,26 @@ const MOST: u64 = 6_000_000;
 /// The machine in Debian's terms, and in general terms.
 const MACHINE: (&str, &str) = ("amd64", "x86_64");
 
-/// The settings of a build: a profile of Cargo.toml (5).
+/// The settings of a build (5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// For users: small.
     Distributed,
-    /// For `cargo xtask test`: without fat LTO, so that all processors compile it up to the end.
+    /// For `cargo xtask test`: compiled faster.
     Tested,
 }
 
 impl Profile {
-    /// The name of the profile, and of the folder in `target` with the program.
+    /// The profile of Cargo.toml.
     fn name(self) -> &'static str {
+        match self {
+            Profile::Distributed => "dist",
+            Profile::Tested => "dev",
+        }
+    }
+
+    /// The folder in `target` with the program.
+    fn folder(self) -> &'static str {
         match self {
             Profile::Distributed => "dist",
             Profile::Tested => testkit::DIST_TEST,
@@ -111,7 +119,7 @@ pub fn make(profile: Profile) -> Result<PathBuf, String> {
     }
     // 4
     let version = version(&built)?;
-    let folder = process::root().join("target").join(profile.name());
+    let folder = process::root().join("target").join(profile.folder());
     let failed = |error| format!("cannot write to {}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(failed)?;
     let program = folder.join(format!("diskperf-{version}-{}-linux-musl", MACHINE.1));
@@ -128,8 +136,12 @@ fn build(profile: Profile) -> Result<PathBuf, String> {
     command.env("CC_x86_64_unknown_linux_musl", COMPILER).env("CFLAGS_x86_64_unknown_linux_musl", C_FLAGS);
     command.env("LIBSQLITE3_FLAGS", UNUSED_IN_SQLITE);
     let script = format!("link-arg=-Wl,-T,{}", process::root().join(NO_WAY_OUT).display());
-    let built =
-        executables::build(command, &["--", "-C", FIXED, "-C", &script, "-C", "link-arg=-Wl,--no-eh-frame-hdr"])?;
+    let arguments: &[&str] = match profile {
+        Profile::Distributed => &["--", "-C", FIXED, "-C", &script, "-C", "link-arg=-Wl,--no-eh-frame-hdr"],
+        // Guests keep the program in memory.
+        Profile::Tested => &["--", "-C", FIXED, "-C", "strip=symbols"],
+    };
+    let built = executables::build(command, arguments)?;
     built.program.ok_or_else(|| "cargo has not built the program diskperf".to_owned())
 }
 

@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Number of runs of all tests.
     #[arg(long, default_value_t = 3)]
     runs: u32,
-    /// Test files to run, as in cli_command,kernel [default: all]. Skips the release build if they do not need it.
+    /// Test files to run, as in cli_command,kernel [default: all]. The static program is built only if they need it.
     #[arg(long, value_delimiter = ',')]
     files: Vec<String>,
     /// The caller has created the condition.
@@ -74,18 +74,13 @@ fn surround(arguments: &Arguments) -> Result<(), String> {
         return Ok(());
     }
     executables::tests(&["--workspace"])?;
-    let mut release = None;
-    if arguments.wants(test::INSTRUCTIONS) {
-        test::build_instructions()?;
-    }
-    if test::DIST.iter().any(|file| arguments.wants(file)) {
-        release = test::make_dist(Profile::Tested)?;
-    }
+    let is_needed = test::DIST.iter().any(|file| arguments.wants(file));
+    let program = if is_needed { test::make_dist(Profile::Tested)? } else { None };
     let surroundings = Surroundings::make(arguments.condition, &prove::folder()?)?;
-    let program = env::current_exe().map_err(|error| format!("cannot name this program: {error}"))?;
-    let mut command = surroundings.command(&program);
+    let this = env::current_exe().map_err(|error| format!("cannot name this program: {error}"))?;
+    let mut command = surroundings.command(&this);
     command.arg("steady-tests").args(env::args_os().skip(2)).arg("--inside");
-    if let Some(folder) = release.as_ref().and_then(|program| program.parent()) {
+    if let Some(folder) = program.as_ref().and_then(|program| program.parent()) {
         command.env(testkit::DIST, folder);
     }
     process::run(&mut command)
@@ -99,8 +94,8 @@ impl Arguments {
 
 /// A test file, and the user who runs it.
 enum Case<'a> {
-    /// As this user; the flag is true for the release build.
-    Ours(&'a TestFile, bool),
+    /// As this user.
+    Ours(&'a TestFile),
     /// As an unprivileged user.
     Unprivileged(&'a Repetition, &'a TestFile),
 }
@@ -108,13 +103,13 @@ enum Case<'a> {
 impl Case<'_> {
     fn shown(&self) -> String {
         match self {
-            Case::Ours(test, is_release) => test.shown() + if *is_release { " in release" } else { "" },
+            Case::Ours(test) => test.shown(),
             Case::Unprivileged(_, test) => format!("{} without rights", test.name),
         }
     }
 
     fn test(&self) -> &TestFile {
-        let (Case::Ours(test, _) | Case::Unprivileged(_, test)) = self;
+        let (Case::Ours(test) | Case::Unprivileged(_, test)) = self;
         test
     }
 
@@ -125,9 +120,7 @@ impl Case<'_> {
 
     fn turn(&self) -> Turn {
         match self {
-            // The optimised builds exist, so their tests run as in `cargo xtask test`.
-            Case::Ours(_, true) => Turn::Computing,
-            Case::Ours(test, false) => test::turn(test),
+            Case::Ours(test) => test::turn(test),
             Case::Unprivileged(..) => Turn::Beside,
         }
     }
@@ -137,7 +130,7 @@ impl Case<'_> {
     fn command(&self, only: Option<&str>, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
         let skips = format!("skips-{run}-{}", self.shown().replace([':', ' '], "-"));
         match self {
-            Case::Ours(test, _) => {
+            Case::Ours(test) => {
                 let (mut command, skips) = (test.command(only, seconds), scratch.join(skips));
                 command.env(testkit::SKIPS, &skips);
                 (command, skips)
@@ -149,7 +142,6 @@ impl Case<'_> {
 
 fn test_all(arguments: &Arguments) -> Result<(), String> {
     let built = executables::tests(&["--workspace"])?;
-    let release = if arguments.wants(test::INSTRUCTIONS) { test::build_instructions()? } else { Vec::new() };
     let repetition = repetition(&built)?;
     let path = prove::folder()?.join(format!("steady-tests-{}.jsonl", arguments.condition));
     let commit = prove::commit()?;
@@ -157,8 +149,7 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
     let goes_on = !commit.ends_with(prove::CHANGED) && env::var_os(prove::ANEW).is_none();
     let results = Mutex::new(Results::open(&path, &commit, goes_on)?);
     for run in 1..=arguments.runs {
-        let ours = built.tests.iter().map(|test| Case::Ours(test, false));
-        let ours = ours.chain(release.iter().map(|test| Case::Ours(test, true)));
+        let ours = built.tests.iter().map(Case::Ours);
         let unprivileged = |of| Repetition::files(of).iter().map(move |test| Case::Unprivileged(of, test));
         let others = repetition.iter().flat_map(unprivileged);
         let is_left = |case: &Case| {

@@ -3,16 +3,15 @@
 //!
 //! Policy of the tests:
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
-//!      The two optimised builds run next to them;
+//!      The static program is built next to them;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Test files that only compute run
-//!      next to these, including the tests of the optimised builds;
+//!      next to these, including those of the static program;
 //!   3. at the end, tests that even a computation would disturb run one at a time;
 //!   4. all tests run, even if some fail.
 
 use std::cmp::Reverse;
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -67,7 +66,7 @@ const LAST: [(&str, &str); 6] = [
 
 /// Test files that only compute and use no device except memory. They fill the processors while others run one at a
 /// time (2).
-const COMPUTING: [&str; 2] = ["calibration", "commands"];
+const COMPUTING: [&str; 3] = ["calibration", "commands", "instructions"];
 
 /// The slowest test files, which begin first (1): if one began last, it would keep one processor busy and leave the
 /// others idle. A guess from runs of single files. The list at the end of `cargo xtask test` corrects it.
@@ -87,9 +86,6 @@ const LONGEST: [&str; 14] = [
     "slow_disk",
     "cli_io",
 ];
-
-/// The test file that counts instructions, which it does only in the release build.
-pub const INSTRUCTIONS: &str = "instructions";
 
 /// The test files of the static program. They skip themselves if it does not exist yet. Here they test a program that
 /// is compiled faster than the distributed one (`dist.rs`, 5).
@@ -210,7 +206,7 @@ fn tidy(results: &mut Results) -> Result<(), String> {
 fn build(results: &mut Results) -> Result<(), String> {
     let built = executables::tests(&["--workspace"])?;
     let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name);
-    let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain([INSTRUCTIONS]);
+    let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
     if unknown.is_empty() { Ok(()) } else { Err(format!("no test file is called {}", unknown.join(" or "))) }
@@ -218,23 +214,18 @@ fn build(results: &mut Results) -> Result<(), String> {
 
 fn tests(results: &mut Results) -> Result<(), String> {
     let repetition = without_rights(results)?;
-    let [all, optimised, dist] = ["all", INSTRUCTIONS, "dist"].map(|tests| results.skips(tests));
+    let [all, dist] = ["all", "dist"].map(|tests| results.skips(tests));
     let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
     // The tests of a program that could not be built skip themselves, and count as skipped.
     let of_dist = results.jobs(&dist, |test| DIST.contains(&test.name.as_str()));
-    let unbuilt = Mutex::new(Vec::new());
-    let built = Mutex::new(Vec::new());
-    let keep = |jobs| built.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
-    let builds: Vec<Build> = vec![
-        Box::new(|| keep(jobs_of(&[INSTRUCTIONS], &unbuilt, || jobs_of_instructions(&optimised)))),
-        Box::new(|| keep(jobs_of(&DIST, &unbuilt, || jobs_of_dist(of_dist)))),
-    ];
+    let mut built = Ok(Vec::new());
+    let build: Build = Box::new(|| built = in_the_gaps(|| jobs_of_dist(of_dist)));
     // 1
-    let beside = results.run(vec![(jobs, at_once())], builds);
+    let beside = results.run(vec![(jobs, at_once())], vec![build]);
     // 2
-    let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (built, unbuilt) = built.map_or_else(|why| (Vec::new(), Some(why)), |jobs| (jobs, None));
     let (mut last, mut computing): (Vec<Job>, Vec<Job>) =
         built.into_iter().partition(|job| ["::dist", "::guests_guard"].iter().any(|end| job.name.ends_with(end)));
     computing.extend(results.jobs(&all, |test| turn(test) == Turn::Computing));
@@ -243,27 +234,24 @@ fn tests(results: &mut Results) -> Result<(), String> {
     last.extend(results.jobs(&all, |test| turn(test) == Turn::Last));
     let last = results.run(vec![(last, 1)], vec![]);
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
-    let unbuilt = unbuilt.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for (files, skips) in [(&[INSTRUCTIONS][..], &optimised), (&DIST, &dist)] {
-        let tests = results.built.iter().flat_map(|built| &built.tests);
-        let named = tests.filter(|test| files.contains(&test.name.as_str()));
-        let scope = Scope::Binaries(named.map(|test| test.target.clone()).collect());
-        match unbuilt.iter().find(|unbuilt| unbuilt.0 == files) {
-            Some((_, why)) => results.runs.push(Run::Never(scope, why.reason().to_owned())),
-            None => skipped.push(results.skipped_in(scope, skips)),
-        }
+    let tests = results.built.iter().flat_map(|built| &built.tests);
+    let of_dist = tests.filter(|test| DIST.contains(&test.name.as_str()));
+    let of_dist = Scope::Binaries(of_dist.map(|test| test.target.clone()).collect());
+    match &unbuilt {
+        Some(why) => results.runs.push(Run::Never(of_dist, why.reason().to_owned())),
+        None => skipped.push(results.skipped_in(of_dist, &dist)),
     }
     if let Some(repetition) = repetition {
         let binaries = repetition.files().iter().map(|test| test.target.clone()).collect();
         results.skipped(Scope::Binaries(binaries), &repetition.skips()?);
     }
     // 4
-    let mut failed: Vec<String> = unbuilt.into_iter().filter_map(|(_, why)| why.failure()).collect();
+    let mut failed: Vec<String> = unbuilt.into_iter().filter_map(Unbuilt::failure).collect();
     failed.extend([beside, alone, last].into_iter().chain(skipped).filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
-/// The reason why a build gives no jobs.
+/// The reason why there is no static program.
 #[derive(Debug)]
 enum Unbuilt {
     /// The build is not possible here.
@@ -285,25 +273,6 @@ impl Unbuilt {
             Unbuilt::Failed(message) => Some(message),
         }
     }
-}
-
-/// The jobs of test files after a build at low priority. Empty if the build is not possible or fails; the reason is
-/// then added to `unbuilt`.
-fn jobs_of(
-    files: &'static [&'static str],
-    unbuilt: &Mutex<Vec<(&'static [&'static str], Unbuilt)>>,
-    build: impl FnOnce() -> Result<Vec<Job>, Unbuilt>,
-) -> Vec<Job> {
-    in_the_gaps(build).unwrap_or_else(|why| {
-        unbuilt.lock().unwrap_or_else(PoisonError::into_inner).push((files, why));
-        Vec::new()
-    })
-}
-
-/// Makes the release build, and the jobs that count its instructions.
-fn jobs_of_instructions(skips: &Path) -> Result<Vec<Job>, Unbuilt> {
-    let failed = |message| Unbuilt::Failed(format!("the release build failed: {message}"));
-    Ok(build_instructions().map_err(failed)?.iter().map(|test| Job::from_test(test, skips)).collect())
 }
 
 /// Builds the static program for its tests, and the jobs that test it.
@@ -388,12 +357,6 @@ fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Builds the tests that count instructions, in release.
-pub fn build_instructions() -> Result<Vec<TestFile>, String> {
-    let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
-    Ok(executables::tests(&arguments)?.tests)
-}
-
 /// Builds the static program with these settings; `None` if that is not possible here.
 pub fn make_dist(profile: Profile) -> Result<Option<PathBuf>, String> {
     match dist::possible() {
@@ -410,15 +373,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failed_builds_give_a_reason_and_no_jobs() {
-        let unbuilt = Mutex::new(Vec::new());
-        assert!(jobs_of(&[INSTRUCTIONS], &unbuilt, || Err(Unbuilt::Failed("no linker\nmore".to_owned()))).is_empty());
-        assert!(jobs_of(&DIST, &unbuilt, || Err(Unbuilt::Impossible("no musl".to_owned()))).is_empty());
-        let unbuilt = unbuilt.into_inner().expect("no panic");
-        let reasons: Vec<(&[&str], &str)> = unbuilt.iter().map(|(files, why)| (*files, why.reason())).collect();
-        assert_eq!(reasons, [(&[INSTRUCTIONS][..], "no linker"), (&DIST, "no musl")]);
-        let failures: Vec<String> = unbuilt.into_iter().filter_map(|(_, why)| why.failure()).collect();
-        assert_eq!(failures, ["no linker\nmore"], "what cannot be made here is no failure");
+    fn failed_builds_give_a_reason_and_impossible_ones_are_no_failure() {
+        let failed = Unbuilt::Failed("no linker\nmore".to_owned());
+        let impossible = Unbuilt::Impossible("no musl".to_owned());
+        assert_eq!([failed.reason(), impossible.reason()], ["no linker", "no musl"]);
+        assert_eq!((failed.failure().as_deref(), impossible.failure()), (Some("no linker\nmore"), None));
     }
 
     #[test]

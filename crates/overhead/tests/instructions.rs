@@ -23,17 +23,37 @@ use workload::{
     Access, AccessPattern, CachePadded, Handle, Issue, Name, Op, OpKind, Overlap, Stream, Tally, Unit, World,
 };
 
-/// Maximum instructions per call of the runner's path above the bare loop. By design: see the table of `cargo xtask
-/// prove`.
-const ALLOWED: f64 = 40.0;
+/// Maximum instructions per call of the runner's path above the bare loop. By design in the release build, where
+/// `cargo xtask prove instructions` counts them. The second limit is that of the build for tests, in which `cargo xtask
+/// test` counts: there, writes cost 145 more, because the debug assertions check the filling of their buffer.
+const ALLOWED: Limits = Limits { release: 40.0, tests: 155.0 };
 
 /// The numbers of calls in the two runs of a slope.
 const CALLS: [u64; 2] = [2_000, 10_000];
 
-/// Maximum user-space instructions per operation of 4 KiB if every operation is timed. The counts are 149.5, 216.5 and
-/// 120.1 on a quiet machine, and up to 172, 220 and 132 beside twenty busy processes. `cargo test --release --package
-/// overhead --test instructions -- --nocapture` prints them.
-const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 236.8), ("null", 147.0)];
+/// Maximum user-space instructions per operation of 4 KiB if every operation is timed. In release, the counts are
+/// 149.5, 216.5 and 120.1 on a quiet machine, and up to 172, 220 and 132 beside twenty busy processes. In the build for
+/// tests, they are 208, 335 and 170; the limits are a fifth above. `cargo test [--release] --package overhead --test
+/// instructions -- --nocapture` prints them.
+const ALLOWED_TIMED: [(&str, Limits); 3] = [
+    ("posix", Limits { release: 180.0, tests: 250.0 }),
+    ("uring", Limits { release: 236.8, tests: 402.0 }),
+    ("null", Limits { release: 147.0, tests: 204.0 }),
+];
+
+/// The limits of a count in the release build, and in the build for tests.
+#[derive(Clone, Copy)]
+struct Limits {
+    release: f64,
+    tests: f64,
+}
+
+impl Limits {
+    /// The limit of this build.
+    fn here(self) -> f64 {
+        if cfg!(debug_assertions) { self.tests } else { self.release }
+    }
+}
 
 /// The largest difference between an operation of one of two programs and that of a program alone, as a share. The
 /// recorder's work for each quarter of a second counts too, so a busy machine shows a difference: 2.7 % in a whole CI
@@ -249,7 +269,7 @@ fn check_timed(engine: &str) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let counted = slope(engine, OPERATIONS, folder.path(), "child_timed");
     println!("{{\"engine\": \"{engine}\", \"instructions\": {counted:.1}}}");
-    let allowed = ALLOWED_TIMED.iter().find(|(known, _)| *known == engine).expect("an engine").1;
+    let allowed = ALLOWED_TIMED.iter().find(|(known, _)| *known == engine).expect("an engine").1.here();
     assert!(counted <= allowed, "{engine}: {counted:.1} instructions per operation");
 }
 
@@ -258,14 +278,11 @@ fn check(classic: Classic) {
     let name = classic.name();
     let [world, bare] = ["child_world", "child_bare"].map(|side| slope(name, CALLS, folder.path(), side));
     println!("{{\"program\": \"{name}\", \"world\": {world:.1}, \"bare\": {bare:.1}}}");
-    assert!(world - bare <= ALLOWED, "{name}: {world:.1} instructions per call, {bare:.1} in a bare loop");
+    assert!(world - bare <= ALLOWED.here(), "{name}: {world:.1} instructions per call, {bare:.1} in a bare loop");
 }
 
 /// The reason for which nothing can be counted here. `None` if there is none.
 fn missing() -> Option<&'static str> {
-    if cfg!(debug_assertions) {
-        return Some("counted in the release build only: cargo test --release --package overhead --test instructions");
-    }
     (!testkit::has_tool("valgrind")).then_some("valgrind is not installed")
 }
 

@@ -37,8 +37,8 @@ pub const PROGRAM: &str = "DISKPERF_BIN";
 /// The environment variable with the folder of the files that `cargo xtask dist` or `cargo xtask test` made.
 pub const DIST: &str = "DISKPERF_DIST";
 
-/// The folder in `target` with the program of `cargo xtask test`: built like the distributed one, but
-/// compiled faster.
+/// The folder in `target` with the static program of `cargo xtask test`, which is compiled faster than the distributed
+/// one.
 pub const DIST_TEST: &str = "dist-test";
 
 /// The end of the program's file name in that folder.

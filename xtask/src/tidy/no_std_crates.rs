@@ -46,13 +46,12 @@ pub enum Outcome {
 }
 
 /// Compiles all these crates for the target, up to the point where code is generated: a use of the standard library is
-/// an error before that. In the release profile, the procedural macros have the same features as in the build of
-/// `overhead`, which `cargo xtask test` makes later. In that of the tests, they would be compiled for this check only.
+/// an error before that.
 pub fn build() -> Result<Outcome, String> {
     if let Err(reason) = rust_targets::provide(TARGET) {
         return Ok(Outcome::NoTarget(reason));
     }
-    let mut command = process::cargo(&["check", "--quiet", "--release", "--target", TARGET]);
+    let mut command = process::cargo(&["check", "--quiet", "--target", TARGET]);
     command.args(BARE.iter().flat_map(|name| ["--package".to_owned(), format!("diskperf-{name}")]));
     Ok(match process::run(&mut command) {
         Ok(()) => Outcome::Built,

@@ -16,7 +16,7 @@ const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
 /// The two sizes, and the maximum ratio of their instructions. The second size is four times the first: four is
 /// proportional, sixteen is quadratic. A count includes the start and the end of the command. A larger size would
 /// reveal a smaller quadratic part, but take longer.
-const SIZES: [usize; 2] = [25, 100];
+const SIZES: [usize; 2] = [15, 60];
 const ALLOWED_RATIO: f64 = 5.0;
 
 /// The rounds of a result in the tests that multiply something else.
