@@ -17,6 +17,7 @@ mod elsewhere;
 mod figures;
 mod fio;
 mod known_disks;
+mod main_job;
 mod predict;
 mod queue_depth;
 mod queueing_law;
@@ -64,7 +65,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 38] = [
+const EXPERIMENTS: [Experiment; 39] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -72,6 +73,7 @@ const EXPERIMENTS: [Experiment; 38] = [
     comparisons::FILE_SYSTEMS,
     bursts::EXPERIMENT,
     throttled_disk::EXPERIMENT,
+    main_job::EXPERIMENT,
     ceiling::EXPERIMENT,
     queueing_law::EXPERIMENT,
     fio::EXPERIMENT,
