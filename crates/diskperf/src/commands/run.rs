@@ -402,7 +402,7 @@ fn conclude_rounds(
         .problems
         .extend(of_all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions)));
     let mut cells = all_cells(context, executions);
-    results.noise = judge::machine::noise(plan, targets, executions, &mut cells);
+    results.noise = judge::machine::noise(plan, targets, (executions, hosts), &mut cells);
     judge::machine::order(&mut cells);
     cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
     results.calibration = clock_floor.map(|clock_floor| {
