@@ -6,6 +6,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -19,6 +20,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, setsid, 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::NOT_STARTED;
+
 /// The word with which `diskperf-mpi` starts itself to begin a session. The rest of the line is the program.
 pub const IN_OWN_SESSION: &str = "--in-own-session";
 
@@ -28,17 +31,40 @@ const PROGRAM: &str = "DISKPERF_PROGRAM";
 /// The variable that tells `diskperf` its rank, the number of ranks, and its two pipes.
 const PEERS: &str = "DISKPERF_PEERS";
 
+/// The kind of the request that tells an error. It has no answer.
+pub const ERROR: u8 = b'e';
+
 /// The longest message of `diskperf`, which has the same limit.
 const LONGEST_MESSAGE: u64 = 1 << 30;
 
-/// Begins a session, and becomes the program. Returns the problem if that fails.
-pub fn begin_session(words: &[OsString]) -> String {
-    let [program, words @ ..] = words else { return format!("{IN_OWN_SESSION} needs a program") };
-    if let Err(errno) = setsid() {
-        return format!("no session for diskperf: {errno}");
+/// Begins a session, and becomes the program. Returns the problem and the hint if that fails. Any rank but the first
+/// tells them to the first one, and returns `None`.
+pub fn begin_session(words: &[OsString]) -> Option<(String, String)> {
+    let hint = format!("put diskperf next to diskperf-mpi on every host, or set {PROGRAM}");
+    let problem = match words {
+        [] => format!("{IN_OWN_SESSION} needs a program"),
+        [program, words @ ..] => match setsid() {
+            Err(errno) => format!("no session for diskperf: {errno}"),
+            Ok(_) => format!("{}: {}", program.to_string_lossy(), Command::new(program).args(words).exec()),
+        },
+    };
+    match tell(&problem, &hint) {
+        Some(()) => None,
+        None => Some((problem, hint)),
     }
-    let error = Command::new(program).args(words).exec();
-    format!("{}: {error}\nhint: put diskperf next to diskperf-mpi, or set {PROGRAM}", program.to_string_lossy())
+}
+
+/// Tells the first rank an error, as `diskperf` does. `None` if this is the first rank, or if that fails.
+fn tell(problem: &str, hint: &str) -> Option<()> {
+    let peers = env::var(PEERS).ok()?;
+    let [rank, _, _, to] = peers.split(':').collect::<Vec<&str>>()[..] else { return None };
+    if rank == "0" {
+        return None;
+    }
+    let error = format!("{NOT_STARTED}\0{problem}\0{hint}");
+    let request = format!("error {}\n{error}", error.len());
+    // The descriptor is one that this program inherited.
+    OpenOptions::new().write(true).open(format!("/proc/self/fd/{to}")).ok()?.write_all(request.as_bytes()).ok()
 }
 
 /// The process that gets signals. `None` before its number may belong to another one.
@@ -54,7 +80,7 @@ pub struct Child {
 
 /// A request of the program.
 pub struct Request {
-    /// The first letter of its kind: `a`, `g` or `s`.
+    /// The first letter of its kind: `a`, `g`, `s` or `e`.
     pub kind: u8,
     /// Its bytes.
     pub bytes: Vec<u8>,

@@ -31,8 +31,13 @@ struct Ranks<'a> {
     patience: Duration,
 }
 
-/// A host that ended, and its words.
-type Gone = (usize, String);
+/// The reason why a host does not answer any more.
+enum Lost {
+    /// It ended, in words.
+    Gone(usize, String),
+    /// It ended with this error.
+    Error(usize, Vec<u8>),
+}
 
 /// Serves the program of this host until it ends. Returns its exit status.
 pub fn serve(world: &SimpleCommunicator, mut child: Child, patience: Duration) -> u8 {
@@ -43,7 +48,7 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child, patience: Duration) -
         let messages = ranks.collect(request.kind, request.bytes);
         let answer = match messages.and_then(|messages| ranks.answer(request.kind, &messages)) {
             Ok(answer) => answer,
-            Err((rank, how)) => format!("gone {rank} {how}\n").into_bytes(),
+            Err(lost) => ranks.reason(lost),
         };
         child.answer(&answer);
     }
@@ -55,22 +60,30 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child, patience: Duration) -
     exit_status(&status)
 }
 
+/// The name of a host in one line. In answers, a tab ends it.
+fn shown(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).replace(|character: char| character.is_control(), "?")
+}
+
 impl Ranks<'_> {
     /// Waits for the same request of all other ranks. Returns all messages in order.
-    fn collect(&mut self, kind: u8, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Gone> {
+    fn collect(&mut self, kind: u8, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
         let mut messages: Vec<Option<Vec<u8>>> = vec![None; self.names.len()];
         messages[0] = Some(own);
         let began = Instant::now();
         let mut is_named = false;
         while messages.iter().any(Option::is_none) {
             match arrived(self.world) {
-                Some((rank, ToFirst::Name(name))) => self.names[rank] = String::from_utf8_lossy(&name).into_owned(),
+                Some((rank, ToFirst::Name(name))) => self.names[rank] = shown(&name),
                 Some((rank, ToFirst::Request(its, bytes))) if its == kind => messages[rank] = Some(bytes),
                 Some((rank, ToFirst::Request(..))) => {
-                    return Err((rank, "it is at another step of the run".to_owned()));
+                    return Err(Lost::Gone(rank, "it is at another step of the run".to_owned()));
                 }
-                Some((rank, ToFirst::Gone(how))) => return Err((rank, String::from_utf8_lossy(&how).into_owned())),
-                Some((rank, ToFirst::Bye)) => return Err((rank, "it has left".to_owned())),
+                Some((rank, ToFirst::Error(error))) => return Err(Lost::Error(rank, error)),
+                Some((rank, ToFirst::Gone(how))) => {
+                    return Err(Lost::Gone(rank, String::from_utf8_lossy(&how).into_owned()));
+                }
+                Some((rank, ToFirst::Bye)) => return Err(Lost::Gone(rank, "it has left".to_owned())),
                 None if began.elapsed() < self.patience => {}
                 None => {
                     let late: Vec<usize> = (0..messages.len()).filter(|rank| messages[*rank].is_none()).collect();
@@ -84,7 +97,8 @@ impl Ranks<'_> {
                         is_named = true;
                     }
                     if began.elapsed() >= self.patience * PATIENCE_AT_MOST {
-                        return Err((late[0], format!("it did not reach the next meeting within {seconds} s")));
+                        let how = format!("it did not reach the next meeting within {seconds} s");
+                        return Err(Lost::Gone(late[0], how));
                     }
                 }
             }
@@ -92,13 +106,25 @@ impl Ranks<'_> {
         Ok(messages.into_iter().flatten().collect())
     }
 
+    /// The answer for this host if another one is lost.
+    fn reason(&self, lost: Lost) -> Vec<u8> {
+        match lost {
+            Lost::Gone(rank, how) => format!("gone {}\t{how}\n", self.names[rank]).into_bytes(),
+            Lost::Error(rank, error) => {
+                let mut answer = format!("error {}\t{}\n", self.names[rank], error.len()).into_bytes();
+                answer.extend(error);
+                answer
+            }
+        }
+    }
+
     /// Answers all other ranks. Returns the answer for this host.
-    fn answer(&self, kind: u8, messages: &[Vec<u8>]) -> Result<Vec<u8>, Gone> {
+    fn answer(&self, kind: u8, messages: &[Vec<u8>]) -> Result<Vec<u8>, Lost> {
         let others = 1..self.names.len();
         let send = |rank, answer: &[u8]| send_to(self.world, rank, FromFirst::Answer(answer.to_vec()));
         if kind == b's' {
             let offsets =
-                others.clone().map(|rank| self.compare_clocks(rank)).collect::<Result<Vec<Offset>, Gone>>()?;
+                others.clone().map(|rank| self.compare_clocks(rank)).collect::<Result<Vec<Offset>, Lost>>()?;
             let moment = clock::now() + (LEAD + LEAD_PER_RANK * self.names.len() as u32).as_nanos() as u64;
             for (rank, offset) in others.zip(offsets) {
                 let there = moment.saturating_add_signed(offset.nanos);
@@ -117,7 +143,7 @@ impl Ranks<'_> {
     }
 
     /// Compares the clock of another rank with that of this one. A host can freeze after its request.
-    fn compare_clocks(&self, rank: usize) -> Result<Offset, Gone> {
+    fn compare_clocks(&self, rank: usize) -> Result<Offset, Lost> {
         let at_most = self.patience * PATIENCE_AT_MOST;
         let round_trip = |_| {
             let before = clock::now();
@@ -131,7 +157,7 @@ impl Ranks<'_> {
         };
         match (0..ROUND_TRIPS).map(round_trip).collect::<Option<Vec<_>>>() {
             Some(round_trips) => Ok(clock::offset(round_trips.into_iter())),
-            None => Err((rank, format!("it did not answer for {} s", at_most.as_secs()))),
+            None => Err(Lost::Gone(rank, format!("it did not answer for {} s", at_most.as_secs()))),
         }
     }
 

@@ -31,7 +31,10 @@ const NOT_STARTED: u8 = 2;
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some(words) = words.strip_prefix(&[child::IN_OWN_SESSION.into()]) {
-        return ExitCode::from(refused(&child::begin_session(words)));
+        return ExitCode::from(match child::begin_session(words) {
+            Some((problem, hint)) => refused(&format!("{problem}\nhint: {hint}")),
+            None => NOT_STARTED,
+        });
     }
     let options = match Options::read(words) {
         Ok(Some(options)) => options,

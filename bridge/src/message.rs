@@ -15,8 +15,9 @@ const CLOCK: i32 = 3;
 /// The time between two looks for a message. Waiting this way costs 1.2 to 1.8 % of a processor.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The time without such pauses while the first rank waits for a clock: they would make the round trip longer. Chosen:
-/// longer than the pause of the other rank, so the first round trip usually ends within it.
+/// The time without such pauses while clocks are compared: they would make the round trip longer. Chosen: longer than
+/// the pause of the other rank, so the first round trip usually ends within it. Afterwards, a rank waits for others
+/// whose clocks are compared too, and one of them may be frozen.
 const AWAKE: Duration = Duration::from_millis(5);
 
 /// A message of another rank to the first one.
@@ -26,6 +27,8 @@ pub enum ToFirst {
     Name(Vec<u8>),
     /// A request of its program: the kind and the bytes.
     Request(u8, Vec<u8>),
+    /// The error that ends its program.
+    Error(Vec<u8>),
     /// Its program has ended, in words.
     Gone(Vec<u8>),
     /// The last message, after its program has ended.
@@ -48,6 +51,7 @@ impl ToFirst {
         match self {
             ToFirst::Name(name) => with(b'N', name),
             ToFirst::Request(kind, bytes) => with(b'R', with(kind, bytes)),
+            ToFirst::Error(error) => with(b'E', error),
             ToFirst::Gone(words) => with(b'G', words),
             ToFirst::Bye => vec![b'B'],
         }
@@ -60,6 +64,7 @@ impl ToFirst {
                 let kind = bytes.remove(0);
                 ToFirst::Request(kind, bytes)
             }
+            b'E' => ToFirst::Error(bytes),
             b'G' => ToFirst::Gone(bytes),
             _ => ToFirst::Bye,
         }
@@ -97,12 +102,18 @@ pub fn send_to(world: &SimpleCommunicator, rank: usize, message: FromFirst) {
     world.process_at_rank(rank as i32).send_with_tag(&bytes[..], FROM_FIRST);
 }
 
-/// Waits for a message of the first rank. If it is expected at once, it waits in MPI, because then the answer is
-/// quicker.
+/// The pause after a look for a message that has not arrived for this time. A message that is expected at once has
+/// none at first.
+fn pause_after(waited: Duration, is_expected: bool) -> Duration {
+    if is_expected && waited < AWAKE { Duration::ZERO } else { PAUSE }
+}
+
+/// Waits for a message of the first rank.
 pub fn wait_for_first(world: &SimpleCommunicator, is_expected: bool) -> FromFirst {
     let first = world.process_at_rank(0);
-    while !is_expected && first.immediate_probe_with_tag(FROM_FIRST).is_none() {
-        thread::sleep(PAUSE);
+    let began = Instant::now();
+    while first.immediate_probe_with_tag(FROM_FIRST).is_none() {
+        thread::sleep(pause_after(began.elapsed(), is_expected));
     }
     let (mut bytes, _) = first.receive_vec_with_tag::<u8>(FROM_FIRST);
     match bytes.remove(0) {
@@ -127,10 +138,32 @@ pub fn wait_for_clock(world: &SimpleCommunicator, rank: usize, patience: Duratio
         if waited >= patience {
             return None;
         }
-        if waited >= AWAKE {
-            thread::sleep(PAUSE);
-        }
+        thread::sleep(pause_after(waited, true));
     }
     let (bytes, _) = from.receive_vec_with_tag::<u8>(CLOCK);
     Some(bytes.try_into().map_or(0, u64::from_le_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_wait_sleeps_between_two_looks() {
+        assert_eq!(pause_after(Duration::ZERO, false), PAUSE);
+        assert_eq!(pause_after(Duration::ZERO, true), Duration::ZERO);
+        assert_eq!(pause_after(AWAKE, true), PAUSE);
+    }
+
+    #[test]
+    fn messages_keep_their_kind_and_bytes() {
+        let messages = || {
+            let bytes = || vec![1, 0, 2];
+            let request = ToFirst::Request(b'a', bytes());
+            [ToFirst::Name(bytes()), request, ToFirst::Error(bytes()), ToFirst::Gone(Vec::new()), ToFirst::Bye]
+        };
+        for (sent, arrived) in messages().into_iter().zip(messages()) {
+            assert_eq!(ToFirst::from_bytes(sent.bytes()), arrived);
+        }
+    }
 }

@@ -9,7 +9,8 @@ Run diskperf on many hosts at once, started by MPI.
 
 Usage: mpirun --map-by ppr:1:node --bind-to none diskperf-mpi [--patience SECONDS] COMMAND...
 
-COMMAND is that of diskperf: run, io or choose, with its options and directories. %h in a path is the name of the host.
+COMMAND is that of diskperf: run, io or choose, with its options and directories, or resume, which needs the same hosts
+in the same order. %h in a path is the name of the host.
 
 Options:
   --patience SECONDS  Name hosts that are this much later than the first one; after ten times as long, end the run

@@ -2,7 +2,7 @@
 
 use mpi::topology::SimpleCommunicator;
 
-use crate::child::{Child, how_it_ended};
+use crate::child::{Child, ERROR, how_it_ended};
 use crate::clock;
 use crate::message::{FromFirst, ToFirst, send_clock, send_to_first, wait_for_first};
 
@@ -11,6 +11,11 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child) -> u8 {
     let name = rustix::system::uname().nodename().to_bytes().to_vec();
     send_to_first(world, ToFirst::Name(name));
     while let Some(request) = child.request() {
+        if request.kind == ERROR {
+            // It has no answer: the program ends.
+            send_to_first(world, ToFirst::Error(request.bytes));
+            continue;
+        }
         send_to_first(world, ToFirst::Request(request.kind, request.bytes));
         match answer(world) {
             Some(bytes) => child.answer(&bytes),

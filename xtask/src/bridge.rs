@@ -12,8 +12,8 @@ const LIBRARIES: [(&str, &str); 2] = [("openmpi", "mpicc.openmpi"), ("mpich", "m
 /// The package that reads MPI's headers once, when it is built. It does not notice another compiler.
 const BINDINGS: &str = "mpi-sys";
 
-/// Checks the format, builds the program with each library, and runs its own tests with the first one. Without a
-/// library or libclang, the tests of several hosts skip themselves.
+/// Checks the format, builds the program with each library, and runs its own tests and clippy with the first one.
+/// Without a library or libclang, the tests of several hosts skip themselves.
 pub fn provide() -> Result<(), String> {
     let bridge = process::root().join("bridge");
     let built = process::root().join("target/bridge");
@@ -25,15 +25,17 @@ pub fn provide() -> Result<(), String> {
     }
     let libraries = LIBRARIES.iter().filter(|(_, compiler)| testkit::has_tool(compiler));
     for (index, (library, compiler)) in libraries.enumerate() {
-        let cargo = |words: &[&str]| {
-            let mut command = process::cargo(&[words, &["--quiet", &manifest]].concat());
-            command.env("CARGO_TARGET_DIR", built.join("build")).env("MPICC", compiler);
-            process::run(&mut command)
+        let run = |words: &[&str]| {
+            let mut command = process::cargo(words);
+            process::run(command.env("CARGO_TARGET_DIR", built.join("build")).env("MPICC", compiler))
         };
+        let cargo = |words: &[&str]| run(&[words, &["--quiet", &manifest]].concat());
         cargo(&["clean", "--package", BINDINGS])?;
         cargo(&["build", "--locked"])?;
         if index == 0 {
             cargo(&["test", "--locked"])?;
+            let warnings = ["clippy", "--locked", "--all-targets", "--quiet", &manifest, "--", "-D", "warnings"];
+            run(&warnings)?;
         }
         let folder = built.join(library);
         let copied = fs::create_dir_all(&folder)

@@ -4,6 +4,7 @@ mod hosts;
 
 use std::collections::BTreeMap;
 
+use kernel::observe::host::processors;
 use runner::execution::{ClaimedClock, PhaseResult, ProgramResult};
 use stats::figures::rate::{Average, rate};
 use stats::figures::summary::{self, RateUnit};
@@ -56,9 +57,11 @@ fn cells_after(
 ) -> Vec<Cell> {
     let of_hosts = hosts::executions(context.hosts, executions);
     let of_phase = |(index, phase): (usize, &Phase)| {
-        let cell = |executions: &Executions| cell(context, (alternative, executions), (index, phase), step);
+        let cell = |executions: &Executions, cpus: Option<u32>| {
+            cell(context, (alternative, executions), (index, phase), (step, cpus))
+        };
         match &of_hosts[..] {
-            [] => cell(executions),
+            [] => cell(executions, processors()),
             of_hosts => hosts::combined(of_hosts, index, (phase.base, unit(alternative, phase)), &cell),
         }
     };
@@ -179,7 +182,7 @@ fn cell(
     context: RunContext,
     (alternative, executions): (&Alternative, &Executions),
     (index, phase): (usize, &Phase),
-    step: Option<&TargetStep>,
+    (step, cpus): (Option<&TargetStep>, Option<u32>),
 ) -> Cell {
     let plan = context.plan;
     let busy = alternative.busy();
@@ -199,7 +202,7 @@ fn cell(
         .is_until_steady()
         .then(|| steady_state::settling(&rates(&rounds, targets.len() > 1, base, clock)));
     if !simulated {
-        judge::machine::mark_rounds(&mut rounds, &runs, phase);
+        judge::machine::mark_rounds(&mut rounds, &runs, phase, cpus);
     }
     let is_null = phase.steps.issue() == Issue::Null;
     let together = targets.len() > 1;

@@ -7,6 +7,7 @@ pub mod examples;
 mod fio_words;
 pub mod floor;
 pub mod help_search;
+pub mod hosts;
 mod json_errors;
 pub mod mix;
 pub mod own_command;
@@ -519,7 +520,8 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
 
 /// On several hosts, only these commands measure.
 fn check_hosts(command: Option<&Command>) -> Result<(), Error> {
-    let runs = matches!(command, None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_)));
+    let runs =
+        matches!(command, None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_) | Command::Resume(_)));
     match campaign::peers::rank() {
         Some(_) if !runs => Err(PeerFault::NotOnHosts("this command".to_owned()).into()),
         _ => Ok(()),

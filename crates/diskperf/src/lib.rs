@@ -28,8 +28,6 @@ use std::process::ExitCode;
 use units::{Bytes, Exit};
 use workload::programs::classic1983::Classic;
 
-use campaign::error::CampaignError;
-use campaign::peers::fault::PeerFault;
 use campaign::peers::follower;
 pub use campaign::targets::Simulated;
 use error::{Error, LEAST_STACK};
@@ -46,10 +44,14 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
 
 /// Follows the first host of several. That host prints every error, except one that only this host can know.
 fn follow() -> Exit {
-    let ended = campaign::signals::outlive_file_limit().map_err(CampaignError::from).and_then(|()| follower::follow());
-    match ended {
-        Err(CampaignError::Peers(fault @ PeerFault::BadVariable { .. })) => failure::print_error(&fault.into()),
-        _ => Exit::Done,
+    follower::follow().map_or_else(|fault| failure::print_error(&fault.into()), |()| Exit::Done)
+}
+
+/// Refuses to run on this host. The first one of several hosts prints it.
+fn refuse(error: &Error) -> Exit {
+    match campaign::peers::tell(&error.to_string(), error.hint(), error.exit()) {
+        true => error.exit(),
+        false => failure::print_error(error),
     }
 }
 
@@ -61,7 +63,7 @@ fn small_stack() -> Option<Bytes> {
 /// A function of its own, so that the small stack suffices for it.
 #[inline(never)]
 fn refuse_stack(limit: Bytes) -> Exit {
-    failure::print_error(&Error::SmallStack(limit))
+    refuse(&Error::SmallStack(limit))
 }
 
 #[inline(never)]

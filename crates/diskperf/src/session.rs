@@ -58,6 +58,8 @@ pub struct Resumed {
     pub run: String,
     /// The stored state from which it is resumed.
     pub left: Left,
+    /// The hosts that resume it.
+    pub peers: Peers,
 }
 
 impl Resumed {
@@ -180,6 +182,7 @@ impl<'a> Session<'a> {
         }
         info.remarks = self.remarks.all();
         (info.hosts, info.shared) = (self.peers.infos(), self.peers.shared());
+        info.read_others = self.resolved.request.read_others;
         if let Some(writer) = &self.writer {
             // If the traces cannot be read, the run ends with the error of the database.
             info.traces = recording::infos(&writer.traces().unwrap_or_default());
@@ -192,7 +195,7 @@ impl<'a> Session<'a> {
     /// Takes over a resumed run, and removes the leftovers of its process. Devices are inspected again afterwards.
     pub fn claim(
         &mut self,
-        Resumed { store, run, left }: Resumed,
+        Resumed { store, run, left, .. }: Resumed,
         targets: &mut [Target],
         notify: &mut dyn FnMut(Event),
     ) -> Result<(), Error> {
@@ -401,6 +404,7 @@ pub fn info(
         checks: Vec::new(),
         hosts: Vec::new(),
         shared: Vec::new(),
+        read_others: false,
         store: None,
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use stats::Times;
 use stats::judge::marks::durability;
 use units::Nanos;
-use workload::{CacheState, Phase, Program, Span, Stream, Tally, TreeCounts, World};
+use workload::{Cache, CacheState, Phase, Program, Span, Stream, Tally, TreeCounts, World};
 
 use crate::ceiling::{self, Ran};
 use crate::group;
@@ -90,12 +90,26 @@ fn perform_all<W: World>(
     };
     result.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
     result.stopped = stopped(&tallies, None);
+    let reads_others = peers.reads_others();
+    if reads_others && result.stopped.is_none() {
+        go_to_next_host(world, program, &mut result, peers)?;
+    }
     if result.stopped.is_none() {
         tell(Milestone::Prepared);
     }
     match program.is_group() {
         true => group::perform(world, program, &mut result, tell)?,
         false => perform_phases(world, program, options, &mut result, tell, peers)?,
+    }
+    let is_whole = result.stopped.is_none() && !result.was_suspended;
+    if reads_others && is_whole {
+        // Until here, another host reads the files of this one.
+        peers.meet();
+    }
+    if reads_others && !is_whole {
+        // Other hosts may still read its files. The next execution removes them.
+        result.settings[1] = world.settings();
+        return Ok(result);
     }
     let cleared = world.clear();
     // If the clearing fails after another failure, it is often a consequence. The next program reports it.
@@ -115,6 +129,23 @@ pub fn perform_prepared<W: World>(
     let mut result = ExecutionResult::default();
     perform_phases(world, program, options, &mut result, &mut |_| (), &mut Alone)?;
     Ok(result)
+}
+
+/// Goes to the files that the next host wrote. Those of this host come into the state of the first phase before, so
+/// that none are left to write, or in memory.
+fn go_to_next_host<W: World>(
+    world: &mut W,
+    program: &Program,
+    result: &mut ExecutionResult,
+    peers: &mut dyn Peers,
+) -> Result<(), WorldFailure<W::Fault>> {
+    let cache = program.phases.first().map_or(Cache::AsIs, |phase| phase.cache);
+    world.set_cache_state(cache)?;
+    match peers.next_folders(world.folders_for_others()) {
+        Some(folders) => world.read_others(&folders)?,
+        None => result.stopped = stopped(&left(), None),
+    }
+    Ok(())
 }
 
 fn perform_phases<W: World>(

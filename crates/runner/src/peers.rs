@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
-use workload::{Failure, Op, Reason, Span, Tally};
+use workload::{Failure, FolderForOthers, Op, Reason, Span, Tally};
 
 /// A start that all hosts agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,17 @@ pub enum Agreed {
 pub trait Peers {
     /// Waits until all hosts are here. Returns false if one of them cannot go on; then this execution ends here.
     fn meet(&mut self) -> bool;
+
+    /// True if each host reads the files that the next one wrote.
+    fn reads_others(&self) -> bool {
+        false
+    }
+
+    /// Waits until all hosts are here, and exchanges the folders of their programs. Returns those of the next host;
+    /// `None` if a host cannot go on.
+    fn next_folders(&mut self, own: Vec<FolderForOthers>) -> Option<Vec<FolderForOthers>> {
+        Some(own)
+    }
 
     /// Waits until all hosts are here, and agrees with them on a moment that is some milliseconds away.
     fn agree_on_start(&mut self) -> Agreed;

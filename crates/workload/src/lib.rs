@@ -59,4 +59,4 @@ pub use stream::Stream;
 pub use stream_body::{Body, FileOrder, Layout};
 pub use tape::{Served, Tape, TapeKind, TapePlayer, TapeRequest};
 pub use time_breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
-pub use world::{CpuTime, MachineSettings, Span, TreeCounts, World};
+pub use world::{CpuTime, FolderForOthers, MachineSettings, Span, TreeCounts, World};

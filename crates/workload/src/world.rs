@@ -88,8 +88,31 @@ pub trait World {
     /// The files and directories that program `index` left in its folder.
     fn tree_counts(&mut self, index: usize) -> Result<TreeCounts, Self::Fault>;
 
-    /// Closes every program's files and removes everything that the program left in its folder.
+    /// The folders of all programs, for another host that shares their directories. Empty in a world without such
+    /// directories.
+    fn folders_for_others(&mut self) -> Vec<FolderForOthers> {
+        Vec::new()
+    }
+
+    /// Makes every program work in a folder of another host, next to its own one: until `clear`, its files are those
+    /// that the program of that host wrote. Only for programs that do not change files.
+    fn read_others(&mut self, folders: &[FolderForOthers]) -> Result<(), Self::Fault> {
+        let _ = folders;
+        unreachable!("a world without directories that hosts share")
+    }
+
+    /// Closes every program's files, and removes everything that the program left in its own folder. It works there
+    /// from now on.
     fn clear(&mut self) -> Result<(), Self::Fault>;
+}
+
+/// The folder of a program on one of several hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderForOthers {
+    /// Its name in the directory that the hosts share.
+    pub name: String,
+    /// The seed of the program. It shows whose data a file contains.
+    pub seed: u64,
 }
 
 /// Settings by name.

@@ -15,9 +15,15 @@ pub enum PeerFault {
     #[error("host {host} is gone ({how}){}", during.as_deref().unwrap_or_default())]
     Gone { host: String, how: String, during: Option<String> },
     #[error("host {host}: {message}")]
-    OnHost { host: String, message: String, hint: Option<String>, is_usage: bool },
+    OnHost { host: String, message: String, hint: Option<String>, exit: Exit },
     #[error("{0} does not work on several hosts")]
     NotOnHosts(String),
+    #[error("--read-others needs tests that only read, and {0} writes")]
+    Writes(String),
+    #[error("--read-others needs several hosts")]
+    NoOthers,
+    #[error("--read-others needs directories that all hosts share, and {0} is another one on each host")]
+    NotShared(String),
     #[error("two ranks run on host {0}; diskperf needs one on each host")]
     SameHost(String),
     #[error("the hosts have different versions of diskperf: {0}")]
@@ -35,7 +41,7 @@ impl PeerFault {
     pub fn exit(&self) -> Exit {
         match self {
             PeerFault::Ended | PeerFault::Unknown(_) | PeerFault::Gone { .. } => Exit::Failed,
-            PeerFault::OnHost { is_usage: false, .. } => Exit::Failed,
+            PeerFault::OnHost { exit, .. } => *exit,
             _ => Exit::Usage,
         }
     }
@@ -45,6 +51,9 @@ impl PeerFault {
         let hint = match self {
             PeerFault::BadVariable { .. } => "start diskperf-mpi with mpirun or srun, and leave the variable unset",
             PeerFault::NotOnHosts(_) => "run it on one host, without diskperf-mpi",
+            PeerFault::Writes(_) => "choose tests with --only, or a workload such as io randread",
+            PeerFault::NoOthers => "start diskperf-mpi on each host with mpirun or srun",
+            PeerFault::NotShared(_) => "use a directory on a file system that all hosts mount, without %h",
             PeerFault::SameHost(_) => "mpirun --map-by ppr:1:node, mpiexec -ppn 1, or srun --ntasks-per-node=1",
             PeerFault::Versions(_) => "install the same program on every host",
             PeerFault::Plans(_) => "give every host the same kind of directory, with the same rights",

@@ -2,30 +2,57 @@
 //! and prints nothing. If the first host ends, it removes its files and ends too.
 
 use super::fault::PeerFault;
-use super::order::{Assignment, Order, Task};
+use super::order::{Assignment, Order, ResumedRun, Task};
+use super::wire::ToldError;
 use super::{Peers, Piped};
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::fit::sizes::Sizes;
 use crate::plan::{Alternative, Plan};
+use crate::request::command_fault::CommandFault;
 use crate::request::planning;
 use crate::request::resolved::Resolved;
 use crate::rounds::driver::Performed;
-use crate::signals::Stop;
+use crate::signals::{self, Stop};
 use crate::targets::memory_limit::limit_memory;
-use crate::targets::{Target, names};
+use crate::targets::{Site, Target, names};
 use crate::worlds::{self, Worlds};
 
-/// Follows the first host until the run ends. An error was told to the first host, which prints it.
-pub fn follow() -> Result<(), CampaignError> {
-    let mut peers = Peers::connect()?;
-    let Peers::Piped(piped) = &mut peers else { return Ok(()) };
+/// Follows the first host until the run ends. The first host is told every error, and prints it. Returns only an error
+/// that it cannot know.
+pub fn follow() -> Result<(), PeerFault> {
+    let mut peers = match Peers::connect() {
+        Err(fault @ PeerFault::BadVariable { .. }) => return Err(fault),
+        // The first host has the same error, or the conversation is over.
+        Err(_) | Ok(Peers::Alone) => return Ok(()),
+        Ok(peers) => peers,
+    };
+    let ended = signals::outlive_file_limit().map_err(CampaignError::from).and_then(|()| obey_first(&mut peers));
+    match ended {
+        Ok(()) => {}
+        // All hosts know these.
+        Err(CampaignError::Peers(fault)) if !matches!(fault, PeerFault::Unknown(_)) => {}
+        // If the first host knows this error too, it does not wait for it.
+        Err(error) => {
+            let told = ToldError { exit: error.exit(), message: error.to_string(), hint: error.hint() };
+            // If the pipe is closed, the first host has ended.
+            let _ = piped_of(&mut peers).wire.tell(&told);
+        }
+    }
+    Ok(())
+}
+
+/// Performs the run of the first host.
+fn obey_first(peers: &mut Peers) -> Result<(), CampaignError> {
+    let piped = piped_of(peers);
     let assigned: Vec<Option<Assignment>> = piped.say_all(&None)?;
-    let Some(Some(Assignment { request, is_dry })) = assigned.into_iter().next() else {
+    let Some(Some(Assignment { request, is_dry, resumed })) = assigned.into_iter().next() else {
         return Err(PeerFault::Unknown("no request".to_owned()).into());
     };
-    let planned = plan(&peers, request);
-    let piped = piped_of(&mut peers);
+    piped.reads_others = request.read_others;
+    let folder = resumed.as_ref().map_or(Ok(()), |run| run.enter().map_err(CampaignError::from));
+    let planned = folder.and_then(|()| plan(peers, request));
+    let piped = piped_of(peers);
     let (resolved, targets, mut plan) = match planned {
         Ok(planned) => planned,
         Err(error) => {
@@ -38,22 +65,36 @@ pub fn follow() -> Result<(), CampaignError> {
         return Ok(());
     }
     let stop = Stop::on_signals()?;
+    if let Some(ResumedRun { label, .. }) = &resumed {
+        remove_left(&targets, label)?;
+    }
     piped.compare_targets(&targets, &mut plan)?;
     let notify = &mut |_: Event| ();
     let _limit = limit_memory(&mut plan, &targets, notify);
     // Other hosts write other bytes: a server may store equal blocks once.
     plan.seed = plan.seed.wrapping_add((piped.rank as u64) << 32);
+    let labels: Vec<Option<String>> = piped.say_all(&None)?;
+    let label = labels.first().and_then(Option::as_deref);
     let prepared = worlds::check_memory(&plan, &targets)
-        .and_then(|()| Worlds::prepare(&plan, &targets, (None, Vec::new()), &stop, notify));
+        .and_then(|()| Worlds::prepare(&plan, &targets, (label, Vec::new()), &stop, notify));
     piped.agree(prepared.as_ref().map(|_| ()))?;
     let mut worlds = prepared?;
-    let followed = obey(&mut peers, (&resolved, &targets, &mut plan), &mut worlds, &stop);
+    let followed = obey(peers, (&resolved, &targets, &mut plan), &mut worlds, &stop);
     let finished = worlds.finish();
     if followed.is_ok() {
-        piped_of(&mut peers).agree(finished.as_ref().map(|_| ()))?;
+        piped_of(peers).agree(finished.as_ref().map(|_| ()))?;
     }
     followed?;
     finished
+}
+
+/// Removes the private folders that a killed process of this host left for the same run.
+fn remove_left(targets: &[Target], label: &str) -> Result<(), CampaignError> {
+    let directories = targets.iter().filter_map(|target| match &target.site {
+        Site::Directory { path, .. } => Some(path),
+        _ => None,
+    });
+    directories.map(|path| Ok(kernel::remove_left(path, label).map(drop)?)).fold(Ok(()), Result::and)
 }
 
 fn piped_of(peers: &mut Peers) -> &mut Piped {
@@ -67,6 +108,9 @@ fn piped_of(peers: &mut Peers) -> &mut Piped {
 fn plan(peers: &Peers, request: crate::request::RunRequest) -> Result<(Resolved, Vec<Target>, Plan), CampaignError> {
     let targets = Target::resolve_all(&peers.on_this_host(&request))?;
     let resolved = request.resolve()?;
+    if let Some((then, now)) = resolved.other_program() {
+        return Err(CommandFault::Other { then: then.to_owned(), now }.into());
+    }
     let plan = planning::plan(&resolved, &targets)?;
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;

@@ -12,6 +12,7 @@ pub mod follower;
 pub mod hello;
 mod limits;
 pub mod order;
+pub mod same_hosts;
 mod sharing;
 mod wire;
 
@@ -23,7 +24,8 @@ use runner::peers::{Agreed, Start};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stats::HostInfo;
-use units::Nanos;
+use units::{Exit, Nanos};
+use workload::FolderForOthers;
 
 use crate::error::CampaignError;
 use crate::plan::{Plan, PlannedSizing};
@@ -33,8 +35,8 @@ use crate::signals::Stop;
 use crate::targets::Target;
 use fault::PeerFault;
 use hello::Hello;
-use order::{Agreement, Assignment, Order, Reply, Task};
-use wire::{Wire, WireFault};
+use order::{Agreement, Assignment, Order, Reply, ResumedRun, Task};
+use wire::{ToldError, Wire, WireFault};
 
 /// The variable with the rank of this host, the number of ranks, and the descriptors of two pipes.
 pub const VARIABLE: &str = "DISKPERF_PEERS";
@@ -46,6 +48,23 @@ const AWAKE: Nanos = Nanos(200_000);
 /// The rank of this process, if `diskperf-mpi` started it. The first host has rank 0.
 pub fn rank() -> Option<usize> {
     env::var(VARIABLE).ok()?.split(':').next()?.parse().ok()
+}
+
+/// Tells the first host an error that this one has before it can follow. Returns false if this host is the first one,
+/// or alone, and prints its errors itself.
+pub fn tell(message: &str, hint: Option<String>, exit: Exit) -> bool {
+    let wire = || wire(&env::var(VARIABLE).ok()?).ok().filter(|(_, rank)| *rank > 0);
+    let error = ToldError { exit, message: message.to_owned(), hint };
+    wire().is_some_and(|(mut wire, _)| wire.tell(&error).is_ok())
+}
+
+/// The conversation that this value of the variable describes, and the rank of this host.
+fn wire(value: &str) -> Result<(Wire, usize), PeerFault> {
+    let bad = || PeerFault::BadVariable { variable: VARIABLE, value: value.to_owned() };
+    let numbers: Option<Vec<i32>> = value.split(':').map(|number| number.parse().ok()).collect();
+    let [rank, _, from, to] = numbers.unwrap_or_default()[..] else { return Err(bad()) };
+    let pipe = |descriptor| kernel::inherited_pipe(descriptor).map_err(|_| bad());
+    Ok((Wire::new(pipe(from)?, pipe(to)?), usize::try_from(rank).map_err(|_| bad())?))
 }
 
 /// The hosts of a run.
@@ -82,6 +101,8 @@ pub struct Piped {
     fault: Option<PeerFault>,
     /// Names of the targets that all hosts share.
     pub(crate) shared: Vec<String>,
+    /// True if each host reads the files that the next one wrote.
+    reads_others: bool,
 }
 
 impl Peers {
@@ -122,8 +143,11 @@ impl Peers {
     /// Refuses requests that one host alone can measure, before any host is asked.
     pub fn check(&self, request: &RunRequest, targets: &[Target], plan: &Plan) -> Result<(), PeerFault> {
         match self {
-            Peers::Alone => Ok(()),
-            Peers::Piped(_) => limits::check(request, targets, plan),
+            Peers::Piped(piped) if !request.read_others || piped.hosts.len() > 1 => {
+                limits::check(request, targets, plan)
+            }
+            _ if request.read_others => Err(PeerFault::NoOthers),
+            _ => Ok(()),
         }
     }
 
@@ -131,12 +155,22 @@ impl Peers {
     pub fn assign(
         &mut self,
         (request, targets): (&RunRequest, &[Target]),
-        is_dry: bool,
+        (is_dry, resumed): (bool, Option<&str>),
         plan: &mut Plan,
-    ) -> Result<(), PeerFault> {
+    ) -> Result<(), CampaignError> {
         let Peers::Piped(piped) = self else { return Ok(()) };
-        piped.say_all(&Some(Assignment { request: request.clone(), is_dry }))?;
-        piped.compare(targets, plan)
+        let resumed = resumed.map(ResumedRun::here).transpose()?;
+        piped.reads_others = request.read_others;
+        piped.say_all(&Some(Assignment { request: request.clone(), is_dry, resumed }))?;
+        Ok(piped.compare(targets, plan)?)
+    }
+
+    /// Tells the other hosts the label of private folders, by which `resume` finds those of killed processes.
+    pub fn label(&mut self, label: Option<&str>) -> Result<(), PeerFault> {
+        match self {
+            Peers::Alone => Ok(()),
+            Peers::Piped(piped) => piped.say_all(&label.map(str::to_owned)).map(drop),
+        }
     }
 
     /// Finds out which targets all hosts share. Refuses one that only some of them share.
@@ -207,6 +241,17 @@ impl runner::peers::Peers for Peers {
         }
     }
 
+    fn reads_others(&self) -> bool {
+        matches!(self, Peers::Piped(piped) if piped.reads_others)
+    }
+
+    fn next_folders(&mut self, own: Vec<FolderForOthers>) -> Option<Vec<FolderForOthers>> {
+        match self {
+            Peers::Alone => Some(own),
+            Peers::Piped(piped) => piped.next_folders(&own),
+        }
+    }
+
     fn agree_on_start(&mut self) -> Agreed {
         let Peers::Piped(piped) = self else { return Agreed::Alone };
         if !piped.meet(Standing::Fine) {
@@ -233,16 +278,14 @@ impl runner::peers::Peers for Peers {
 impl Piped {
     /// Connects as the variable says, and introduces this host to the others.
     fn connect(value: &str) -> Result<Piped, PeerFault> {
-        let bad = || PeerFault::BadVariable { variable: VARIABLE, value: value.to_owned() };
-        let numbers: Option<Vec<i32>> = value.split(':').map(|number| number.parse().ok()).collect();
-        let [rank, _, from, to] = numbers.unwrap_or_default()[..] else { return Err(bad()) };
-        let pipe = |descriptor| kernel::inherited_pipe(descriptor).map_err(|_| bad());
-        Piped::introduce(Wire::new(pipe(from)?, pipe(to)?), usize::try_from(rank).map_err(|_| bad())?)
+        let (wire, rank) = wire(value)?;
+        Piped::introduce(wire, rank)
     }
 
     /// Exchanges descriptions with all hosts.
     fn introduce(wire: Wire, rank: usize) -> Result<Piped, PeerFault> {
-        let mut piped = Piped { wire, rank, hosts: Vec::new(), left: None, fault: None, shared: Vec::new() };
+        let mut piped =
+            Piped { wire, rank, hosts: Vec::new(), left: None, fault: None, shared: Vec::new(), reads_others: false };
         let start = piped.wire.start().map_err(|fault| piped.fail(fault))?;
         let this = Hello { moment: start.moment.0, uncertainty: start.uncertainty.0, ..Hello::this() };
         piped.hosts = piped.say_all(&this)?;
@@ -255,9 +298,9 @@ impl Piped {
         let fault = match fault {
             WireFault::Closed => PeerFault::Ended,
             WireFault::Unknown(line) => PeerFault::Unknown(line),
-            WireFault::Gone(rank, how) => {
-                let host = self.hosts.get(rank).map_or_else(|| format!("of rank {rank}"), |host| host.name.clone());
-                PeerFault::Gone { host, how, during: None }
+            WireFault::Gone(host, how) => PeerFault::Gone { host, how, during: None },
+            WireFault::Failed(host, ToldError { exit, message, hint }) => {
+                PeerFault::OnHost { host, message, hint, exit }
             }
         };
         self.left = Some(Standing::Failed);
@@ -273,17 +316,15 @@ impl Piped {
     /// Compares the results of a step. Returns the error of the first host that has one. If this host has one, the
     /// caller knows more about it.
     fn agree(&mut self, own: Result<(), &CampaignError>) -> Result<(), PeerFault> {
-        let problem = own.err().map(|error| Problem {
-            message: error.to_string(),
-            hint: error.hint(),
-            is_usage: error.exit() != units::Exit::Failed,
-        });
+        let problem =
+            own.err().map(|error| Problem { message: error.to_string(), hint: error.hint(), exit: error.exit() as u8 });
         let all = self.say_all(&problem)?;
         let others = all.into_iter().zip(&self.hosts);
         match others.filter_map(|(problem, host)| Some((problem?, host))).next() {
             None => Ok(()),
-            Some((Problem { message, hint, is_usage }, host)) => {
-                Err(PeerFault::OnHost { host: host.name.clone(), message, hint, is_usage })
+            Some((Problem { message, hint, exit }, host)) => {
+                let exit = Exit::ALL.into_iter().find(|known| *known as u8 == exit).unwrap_or(Exit::Failed);
+                Err(PeerFault::OnHost { host: host.name.clone(), message, hint, exit })
             }
         }
     }
@@ -304,9 +345,11 @@ impl Piped {
         }
         let of_first = &all[0].storage;
         for (other, host) in all.iter().zip(&self.hosts) {
-            let differs = of_first.iter().zip(&other.storage).find(|(own, other)| own != other);
-            if let Some((own, other)) = differs {
-                return Err(PeerFault::Storage(format!("{own} on {}, {other} on {}", self.hosts[0].name, host.name)));
+            let all = of_first.iter().zip(&other.storage).zip(targets);
+            if let Some(((own, other), target)) = all.into_iter().find(|((own, other), _)| own != other) {
+                let (name, first) = (&target.name, &self.hosts[0].name);
+                let differs = format!("{name} is {own} on {first}, but {other} on {}", host.name);
+                return Err(PeerFault::Storage(differs));
             }
         }
         let smallest = all.iter().filter_map(|one| one.largest).reduce(|one, other| one.min(&other));
@@ -344,6 +387,12 @@ impl Piped {
         }
         self.agree(fits.as_ref().copied())?;
         fits?;
+        let is_shared = |target: &&Target| self.shared.contains(&target.name);
+        if self.reads_others
+            && let Some(target) = targets.iter().find(|target| !is_shared(target))
+        {
+            return Err(PeerFault::NotShared(target.name.clone()).into());
+        }
         if let PlannedSizing::FitTime(fit) = &mut plan.sizing
             && !self.shared.is_empty()
         {
@@ -363,20 +412,40 @@ impl Piped {
     }
 
     fn meet(&mut self, own: Standing) -> bool {
+        self.meet_saying(own, &[]).is_some()
+    }
+
+    /// A meeting at which a host that goes on also says this. Returns what all said; `None` if a host cannot go on.
+    fn meet_saying(&mut self, own: Standing, words: &[u8]) -> Option<Vec<Vec<u8>>> {
         if self.left.is_some() {
-            return false;
+            return None;
         }
-        let said = match self.wire.all(&[own as u8]) {
-            Ok(said) => said.into_iter().flatten().max().unwrap_or(0),
+        let said = match self.wire.all(&[&[own as u8], words].concat()) {
+            Ok(said) => said,
             Err(fault) => {
                 self.fail(fault);
-                return false;
+                return None;
             }
         };
+        let worst = said.iter().filter_map(|said| said.first().copied()).max().unwrap_or(0);
         let all = [Standing::Fine, Standing::Suspended, Standing::Stopped];
-        let all = all.into_iter().find(|standing| *standing as u8 == said).unwrap_or(Standing::Failed);
+        let all = all.into_iter().find(|standing| *standing as u8 == worst).unwrap_or(Standing::Failed);
         self.left = Some(all).filter(|all| *all != Standing::Fine);
-        self.left.is_none()
+        let words = |said: &Vec<u8>| said.get(1..).unwrap_or_default().to_vec();
+        self.left.is_none().then(|| said.iter().map(words).collect())
+    }
+
+    /// Tells all hosts the folders of this one. Returns those of the next host; the first host is next to the last one.
+    fn next_folders(&mut self, own: &[FolderForOthers]) -> Option<Vec<FolderForOthers>> {
+        let said = self.meet_saying(Standing::Fine, &text(&own))?;
+        let next = said.get((self.rank + 1) % self.hosts.len()).map(|said| parse::<Vec<FolderForOthers>>(said));
+        match next {
+            Some(Ok(folders)) if folders.len() == own.len() => Some(folders),
+            _ => {
+                self.fail(WireFault::Unknown("no folders".to_owned()));
+                None
+            }
+        }
     }
 
     fn leave(&mut self, standing: Standing) -> bool {
@@ -424,7 +493,8 @@ impl Piped {
 struct Problem {
     message: String,
     hint: Option<String>,
-    is_usage: bool,
+    /// The exit status.
+    exit: u8,
 }
 
 /// The part of a plan that must be the same on all hosts. Sizes that are chosen later may differ now, because each host
@@ -451,8 +521,8 @@ fn storage(target: &Target) -> String {
     let memory = if place.is_some_and(|place| place.in_memory.is_some()) { " in memory" } else { "" };
     let nested = if place.is_some_and(|place| place.nested_in.is_some()) { " in an image" } else { "" };
     let cache = place.and_then(|place| place.device.as_ref()?.write_cache()).unwrap_or_default();
-    let cache = if cache.is_empty() { String::new() } else { format!(", {cache}") };
-    format!("{} is {file_system}{memory}{nested}{cache}", target.name)
+    let cache = if cache.is_empty() { String::new() } else { format!(" with the cache mode {cache}") };
+    format!("{file_system}{memory}{nested}{cache}")
 }
 
 fn text(message: &impl Serialize) -> Vec<u8> {

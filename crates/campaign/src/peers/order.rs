@@ -1,8 +1,14 @@
 //! The orders of the first host. It alone decides: the others do what it says, and return their results.
 
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use kernel::PathFault;
 use runner::execution::{ExecutionResult, ProgramFailure, WorldFailure};
 use serde::{Deserialize, Serialize};
-use units::Nanos;
+use units::{Exit, Nanos, name};
 use workload::Reason;
 
 use super::fault::PeerFault;
@@ -19,6 +25,31 @@ pub struct Assignment {
     pub request: RunRequest,
     /// True if nothing is measured.
     pub is_dry: bool,
+    /// The run that is resumed, if one is.
+    pub resumed: Option<ResumedRun>,
+}
+
+/// A run that is resumed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumedRun {
+    /// The label of private folders that its killed processes left.
+    pub label: String,
+    /// The text of the folder in which its command was given.
+    pub folder: String,
+}
+
+impl ResumedRun {
+    /// The run with this label, resumed in the working folder of this process.
+    pub fn here(label: &str) -> Result<ResumedRun, PathFault> {
+        let folder = env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
+        Ok(ResumedRun { label: label.to_owned(), folder: name::text(folder.as_os_str().as_bytes()).into_owned() })
+    }
+
+    /// Makes the folder the working folder of this process.
+    pub fn enter(&self) -> Result<(), PathFault> {
+        let folder = PathBuf::from(OsString::from_vec(name::bytes(&self.folder).into_owned()));
+        env::set_current_dir(&folder).map_err(|_| PathFault::Missing(folder))
+    }
 }
 
 /// The plan of one host, as far as all must agree.
@@ -115,7 +146,7 @@ pub fn combined(own: Performed, others: Vec<(String, Reply)>) -> (Performed, boo
         match reply {
             // 2
             Reply::Failed { phase, message, hint } => {
-                let fault = PeerFault::OnHost { host, message, hint, is_usage: false };
+                let fault = PeerFault::OnHost { host, message, hint, exit: Exit::Failed };
                 let fault = Box::new(CampaignError::Peers(fault));
                 return (Some(Err(WorldFailure { phase, fault })), false);
             }

@@ -88,7 +88,7 @@ fn all_repeat_what_one_host_must_repeat() {
 
 #[test]
 fn a_host_that_is_gone_ends_the_run_and_is_named() {
-    let (mut peers, _) = first_of_two(&[got(&[b"null", b"null"]), b"gone 1 signal 9\n".to_vec()]);
+    let (mut peers, _) = first_of_two(&[got(&[b"null", b"null"]), b"gone n1\tsignal 9\n".to_vec()]);
     let stop = Stop::default();
     let task = Task { alternative: 0, sizes: None, round: Some(3), is_hurried: false };
     peers.order(task).expect("an order");
@@ -118,8 +118,19 @@ fn other_plans_are_refused_with_their_difference() {
 
 #[test]
 fn a_host_that_cannot_prepare_refuses_for_all() {
-    let problem = text(&Some(Problem { message: "no space".to_owned(), hint: None, is_usage: true }));
+    let problem = text(&Some(Problem { message: "no space".to_owned(), hint: None, exit: 3 }));
     let (mut peers, _) = first_of_two(&[got(&[b"null", &problem])]);
     let refused = peers.prepared().expect_err("a refusal");
-    assert_eq!((refused.to_string().as_str(), refused.exit()), ("host n1: no space", units::Exit::Usage));
+    assert_eq!((refused.to_string().as_str(), refused.exit()), ("host n1: no space", units::Exit::Refused));
+}
+
+#[test]
+fn an_error_that_only_another_host_has_ends_the_run_with_its_words() {
+    let answers = [got(&[b"null", b"null"]), meeting(Standing::Fine), b"error n1\t13\n1\0no pipe\0try".to_vec()];
+    let (mut peers, _) = first_of_two(&answers);
+    peers.order(Task { alternative: 0, sizes: None, round: Some(1), is_hurried: false }).expect("an order");
+    assert!(peers.meet() && !peers.meet());
+    let fault = peers.fault(String::new).expect("a fault");
+    assert_eq!((fault.to_string().as_str(), fault.hint().as_deref()), ("host n1: no pipe", Some("try")));
+    assert_eq!(fault.exit(), units::Exit::Failed);
 }

@@ -4,13 +4,15 @@
 //!   all LEN\nBYTES        got COUNT\n, then LEN\nBYTES of each host in order
 //!   gather LEN\nBYTES     the same on the first host; got 0\n on the others
 //!   start 0\n             start NANOSECONDS UNCERTAINTY\n: a moment of this host's monotonic clock
-//!                         gone RANK WORDS\n, instead of any answer: a host has ended
+//!   error LEN\nBYTES      no answer: this host ends
+//!                         gone NAME\tWORDS\n, instead of any answer: a host has ended
+//!                         error NAME\tLEN\nBYTES, instead of any answer: a host ends with this error
 //! ```
 
 use std::io::{BufRead, BufReader, Read, Write};
 
 use runner::peers::Start;
-use units::Nanos;
+use units::{Exit, Nanos};
 
 /// The longest line that `diskperf-mpi` sends. Ours.
 const LONGEST_LINE: u64 = 4096;
@@ -28,8 +30,39 @@ pub enum WireFault {
     Closed,
     /// The answer has another form.
     Unknown(String),
-    /// The host of this rank has ended, for the reason in words.
-    Gone(usize, String),
+    /// The host of this name has ended, for the reason in words.
+    Gone(String, String),
+    /// The host of this name ends with this error.
+    Failed(String, ToldError),
+}
+
+/// An error in words, for the other hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldError {
+    /// The exit status.
+    pub exit: Exit,
+    /// The message.
+    pub message: String,
+    /// The hint, if there is one.
+    pub hint: Option<String>,
+}
+
+impl ToldError {
+    /// The bytes on the pipe. `diskperf-mpi` makes such bytes too.
+    fn to_bytes(&self) -> Vec<u8> {
+        let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("\0{hint}"));
+        format!("{}\0{}{hint}", self.exit as u8, self.message).into_bytes()
+    }
+
+    /// Reads these bytes. An unknown exit status is that of a failure.
+    fn from_bytes(bytes: &[u8]) -> ToldError {
+        let text = String::from_utf8_lossy(bytes);
+        let mut words = text.splitn(3, '\0');
+        let exit = words.next().and_then(|exit| exit.parse::<u8>().ok());
+        let exit = Exit::ALL.into_iter().find(|known| Some(*known as u8) == exit).unwrap_or(Exit::Failed);
+        let message = words.next().unwrap_or_default().to_owned();
+        ToldError { exit, message, hint: words.next().map(str::to_owned) }
+    }
 }
 
 /// Both pipes.
@@ -75,6 +108,11 @@ impl Wire {
         }
     }
 
+    /// Tells the first host the error that ends this one.
+    pub fn tell(&mut self, error: &ToldError) -> Result<(), WireFault> {
+        self.ask("error", &error.to_bytes())
+    }
+
     fn ask(&mut self, kind: &str, message: &[u8]) -> Result<(), WireFault> {
         // One write, so that the other end does not wake up twice.
         let mut request = format!("{kind} {}\n", message.len()).into_bytes();
@@ -92,6 +130,11 @@ impl Wire {
 
     fn message(&mut self) -> Result<Vec<u8>, WireFault> {
         let line = self.line()?;
+        self.bytes(line)
+    }
+
+    /// The bytes after a line with their number.
+    fn bytes(&mut self, line: String) -> Result<Vec<u8>, WireFault> {
         let length = line.parse::<u64>().ok().filter(|length| *length <= LONGEST_MESSAGE);
         let length = length.ok_or(WireFault::Unknown(line))?;
         let mut message = Vec::new();
@@ -107,9 +150,14 @@ impl Wire {
             return Err(WireFault::Closed);
         }
         let line = String::from_utf8_lossy(&line).into_owned();
-        let gone = line.strip_prefix("gone ").and_then(|rest| rest.split_once(' '));
-        match gone.and_then(|(rank, how)| Some((rank.parse().ok()?, how))) {
-            Some((rank, how)) => Err(WireFault::Gone(rank, how.to_owned())),
+        if let Some((name, how)) = line.strip_prefix("gone ").and_then(|rest| rest.split_once('\t')) {
+            return Err(WireFault::Gone(name.to_owned(), how.to_owned()));
+        }
+        match line.strip_prefix("error ").and_then(|rest| rest.split_once('\t')) {
+            Some((name, length)) => {
+                let error = self.bytes(length.to_owned())?;
+                Err(WireFault::Failed(name.to_owned(), ToldError::from_bytes(&error)))
+            }
             None => Ok(line),
         }
     }
@@ -156,10 +204,29 @@ mod tests {
 
     #[test]
     fn the_end_of_a_host_is_an_answer_to_any_request() {
-        let (mut wire, _sent) = scripted("gone 2 signal 9\n");
-        assert_eq!(wire.all(b"a"), Err(WireFault::Gone(2, "signal 9".to_owned())));
-        let (mut wire, _sent) = scripted("gone 0 exit status 1\n");
-        assert_eq!(wire.start(), Err(WireFault::Gone(0, "exit status 1".to_owned())));
+        let gone = |how: &str| WireFault::Gone("n2".to_owned(), how.to_owned());
+        assert_eq!(scripted("gone n2\tsignal 9\n").0.all(b"a"), Err(gone("signal 9")));
+        assert_eq!(scripted("gone n2\texit status 1\n").0.start(), Err(gone("exit status 1")));
+    }
+
+    #[test]
+    fn an_error_of_another_host_is_an_answer_too() {
+        let (mut wire, sent) = scripted("");
+        let error = |hint: Option<&str>| ToldError {
+            exit: Exit::Refused,
+            message: "no\nspace".to_owned(),
+            hint: hint.map(str::to_owned),
+        };
+        for hint in [None, Some("free some")] {
+            wire.tell(&error(hint)).expect("a pipe");
+            let told = String::from_utf8(sent.try_recv().expect("a request")).expect("text");
+            let answer = told.replacen("error ", "error n1\t", 1);
+            assert_eq!(scripted(&answer).0.start(), Err(WireFault::Failed("n1".to_owned(), error(hint))));
+        }
+        let unknown = scripted("error n1\t5\nx\0abc").0.all(b"a");
+        let failed = ToldError { exit: Exit::Failed, message: "abc".to_owned(), hint: None };
+        assert_eq!(unknown, Err(WireFault::Failed("n1".to_owned(), failed)));
+        assert_eq!(scripted("error n1\t9\nabc").0.all(b"a"), Err(WireFault::Closed));
     }
 
     #[test]

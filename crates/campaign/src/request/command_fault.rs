@@ -11,6 +11,8 @@ pub enum CommandFault {
     NotFound(#[from] NoCommand),
     #[error("cannot split --prepare into words: {0}")]
     NoLine(String),
+    #[error("the command is {now} here, and {then} on the first host")]
+    Other { then: String, now: String },
     #[error("{0} is a preset; a command replaces the preset")]
     Preset(String),
 }
@@ -26,6 +28,7 @@ impl CommandFault {
         match self {
             CommandFault::NotFound(fault) => fault.hint().to_string(),
             CommandFault::NoLine(_) => "close its quotes, as in --prepare 'cp -r /usr/include include'".to_owned(),
+            CommandFault::Other { .. } => "name the program with its whole path".to_owned(),
             CommandFault::Preset(_) => "leave it out: diskperf run TARGET -- COMMAND".to_owned(),
         }
     }

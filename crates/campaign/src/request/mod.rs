@@ -59,6 +59,9 @@ pub struct RunRequest {
     /// True if the requests of the devices are recorded and stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
+    /// True if each of several hosts reads the files that the next one wrote.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_others: bool,
     /// True if images and file systems on devices are kept.
     pub keep: bool,
     /// The user's consent to writing.
@@ -187,6 +190,7 @@ impl RunRequest {
                 aging: None,
             },
             record: false,
+            read_others: false,
             keep: false,
             consent: Consent::default(),
             workload,

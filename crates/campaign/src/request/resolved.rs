@@ -66,6 +66,17 @@ impl RunRequest {
     }
 }
 
+impl Resolved {
+    /// The first program of a command that is another one on this machine: the one in the request, and the one found.
+    pub fn other_program(&self) -> Option<(&str, String)> {
+        let (Workload::Command(stored), Tests::Command(command)) = (&self.request.workload, &self.tests) else {
+            return None;
+        };
+        let found = stored.found.iter().zip(command.programs());
+        found.into_iter().find(|(then, now)| *then != now).map(|(then, now)| (then.as_str(), now))
+    }
+}
+
 impl Tests {
     /// The test of one workload, as this machine can run it.
     pub fn of_load(load: &LoadSpec) -> Result<Tests, JobError> {

@@ -9,22 +9,21 @@ use stats::{Cell, HostInfo, RateBase};
 
 use crate::executions::Executions;
 
-/// The name and the executions of each host; empty if one host measures.
-pub fn executions(hosts: &[HostInfo], executions: &Executions) -> Vec<(String, Executions)> {
-    let all = hosts.iter().enumerate();
-    all.map(|(index, host)| (host.name.clone(), executions.of_host(index))).collect()
+/// The executions of each host; empty if one host measures.
+pub fn executions<'a>(hosts: &'a [HostInfo], executions: &Executions) -> Vec<(&'a HostInfo, Executions)> {
+    hosts.iter().enumerate().map(|(index, host)| (host, executions.of_host(index))).collect()
 }
 
-/// The combined cell of a phase. `cell` makes the cell of one host.
+/// The combined cell of a phase. `cell` makes the cell of one host from its executions and its number of processors.
 pub fn combined(
-    of_hosts: &[(String, Executions)],
+    of_hosts: &[(&HostInfo, Executions)],
     phase: usize,
     (base, unit): (RateBase, RateUnit),
-    cell: &dyn Fn(&Executions) -> Cell,
+    cell: &dyn Fn(&Executions, Option<u32>) -> Cell,
 ) -> Cell {
-    let one = |(name, executions): &(String, Executions)| HostCell {
-        name: name.clone(),
-        cell: cell(executions),
+    let one = |(host, executions): &(&HostInfo, Executions)| HostCell {
+        name: host.name.clone(),
+        cell: cell(executions, host.cpus.try_into().ok()),
         starts: starts(executions, phase),
     };
     let cells: Vec<HostCell> = of_hosts.iter().map(one).collect();

@@ -13,6 +13,7 @@ use kernel::NoCommand;
 use units::{Bytes, Nanos};
 
 use super::floor::{FloorArguments, check_max_write, parse_max_write};
+use super::hosts::HostArguments;
 use super::own_command::CommandArguments;
 use super::sustained::SustainedArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
@@ -85,6 +86,8 @@ pub struct RunArguments {
     max_write: Option<Bytes>,
     #[command(flatten)]
     sustained: SustainedArguments,
+    #[command(flatten)]
+    hosts: HostArguments,
     /// Time of each test of device in a round, from 0.1s to 24h [default: 10s].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_round_time)]
     time: Option<Nanos>,
@@ -172,6 +175,7 @@ impl RunArguments {
             max_write: self.max_write,
             no_floor: self.floor.is_off(),
             sustained: self.sustained.time().or(job.and_then(|job| job.sustained)),
+            read_others: self.hosts.read_others,
             environment: Environment {
                 // The limit of the preset is meant for a file of the preset's size.
                 memory: self.room_for_files.or(new.environment.memory.filter(|_| self.size.is_none())),

@@ -16,6 +16,7 @@ use units::{Bytes, Nanos};
 
 use crate::cli::aging::AgingArguments;
 use crate::cli::floor::{FloorArguments, check_max_write, parse_max_write};
+use crate::cli::hosts::HostArguments;
 use crate::cli::own_command::CommandArguments;
 use crate::cli::own_load;
 use crate::cli::sustained::SustainedArguments;
@@ -61,6 +62,8 @@ pub struct ChooseArguments {
     budget: Option<Nanos>,
     #[command(flatten)]
     sustained: SustainedArguments,
+    #[command(flatten)]
+    hosts: HostArguments,
     /// Stop after N rounds, decided or not; at least 6 [default: until decided, or --budget].
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
@@ -142,6 +145,7 @@ impl ChooseArguments {
             max_write: self.max_write,
             no_floor: self.floor.is_off(),
             sustained: self.sustained.time(),
+            read_others: self.hosts.read_others,
             environment: Environment {
                 memory: new.environment.memory.filter(|_| self.size.is_none()),
                 cache: self.cold.then_some(CacheWish::Cold),

@@ -9,6 +9,7 @@ use jobs::{Axis, LoadError, LoadSpec, LoadSweep, Time};
 use units::{Exit, Nanos};
 
 use crate::cli::floor::FloorArguments;
+use crate::cli::hosts::HostArguments;
 use crate::cli::own_sweep::{self, Texts};
 use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::parse_time;
@@ -35,6 +36,8 @@ pub struct IoArguments {
     budget: Option<Nanos>,
     #[command(flatten)]
     sustained: SustainedArguments,
+    #[command(flatten)]
+    hosts: HostArguments,
     /// Show rate, p50 and p99 of the last second while a test runs, if standard error is a terminal [default: on].
     #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
     live: Option<Live>,
@@ -118,6 +121,7 @@ impl IoArguments {
             budget: self.budget,
             no_floor: self.floor.is_off(),
             sustained: self.sustained.time(),
+            read_others: self.hosts.read_others,
             environment: Environment { seed: seed.unwrap_or(new.environment.seed), ..new.environment },
             consent: self.consent.consent(),
             ..new
@@ -155,7 +159,7 @@ mod tests {
     use crate::cli;
 
     /// Options that a job file cannot set, because you decide them for each run.
-    const OF_THE_CALL: [&str; 15] = [
+    const OF_THE_CALL: [&str; 16] = [
         "confirm",
         "destroy_data",
         "dry_run",
@@ -169,6 +173,7 @@ mod tests {
         "no_store",
         "output",
         "print_job",
+        "read_others",
         "store",
         "yes",
     ];

@@ -2,8 +2,8 @@
 //!
 //! Policy:
 //!   1. resume takes the named run, or the last one that is not finished and that no running process measures;
-//!   2. results of one run come from one diskperf version on one machine: otherwise it is refused, with a hint how to
-//!      run it again;
+//!   2. results of one run come from one diskperf version on one machine, or on the same hosts in the same order:
+//!      otherwise it is refused, with a hint how to run it again;
 //!   3. the request of the run is loaded, and resolved in the folder where its command was given. The programs of a
 //!      user command must be the same. A run that was stored without a request cannot be resumed;
 //!   4. leftovers of the run's process are removed, also if it is not resumed: private folders, file systems on devices
@@ -13,8 +13,7 @@
 
 use std::env;
 
-use campaign::request::Workload;
-use campaign::request::resolved::{Resolved, Tests};
+use campaign::peers::{Peers, same_hosts};
 use clap::Args;
 use kernel::observe::host::Host;
 use kernel::{PathFault, ProcessIdentity};
@@ -63,6 +62,11 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         Error::from(RunsError::Elsewhere { run, elsewhere, folder, command })
     };
     let resolve = || {
+        let peers = Peers::connect()?;
+        if let Some(difference) = same_hosts::difference(&left.info.hosts, &peers.infos()) {
+            let hosts = left.info.hosts.len();
+            return Err(RunsError::OtherHosts { run: run.clone(), difference, hosts }.into());
+        }
         if let Some(difference) = difference(&left) {
             return Err(elsewhere(difference));
         }
@@ -70,12 +74,16 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         let Stored { request, output } = stored(&left).map_err(|difference| elsewhere(difference.to_owned()))?;
         env::set_current_dir(&folder).map_err(|_| PathFault::Missing(folder.clone()))?;
         let resolved = request.resolve()?;
-        other_program(&resolved).map_or(Ok((resolved, output)), |difference| Err(elsewhere(difference)))
+        if let Some((then, now)) = resolved.other_program() {
+            return Err(elsewhere(format!("with {then}, and diskperf now finds {now}")));
+        }
+        Ok((resolved, output, peers))
     };
     let resolved = resolve();
-    let resumed = Resumed { store, run: run.clone(), left: left.clone() };
+    let mut resumed = Resumed { store, run: run.clone(), left: left.clone(), peers: Peers::Alone };
     match resolved {
-        Ok((resolved, output)) => {
+        Ok((resolved, output, peers)) => {
+            resumed.peers = peers;
             let call =
                 Call { words: &words, store: &RunStoreArguments::default(), output, dry_run: false, live: false };
             run::resume(&resolved, &call, resumed)
@@ -105,14 +113,6 @@ fn stored(left: &Left) -> Result<Stored, &'static str> {
     Stored::of_text(text).ok_or("by another build of diskperf")
 }
 
-/// A phrase about the first program of the user's command that is not the one that the run measured; otherwise `None`.
-fn other_program(Resolved { request, tests }: &Resolved) -> Option<String> {
-    let (Workload::Command(stored), Tests::Command(command)) = (&request.workload, tests) else { return None };
-    let now = command.programs();
-    let (then, now) = stored.found.iter().zip(&now).find(|(then, now)| then != now)?;
-    Some(format!("with {then}, and diskperf now finds {now}"))
-}
-
 /// A phrase about the version, host, kernel or CPU count that changed since the run began; `None` if all are the same.
 fn difference(left: &Left) -> Option<String> {
     let (then, now) = (&left.info, Host::this());
@@ -124,9 +124,6 @@ fn difference(left: &Left) -> Option<String> {
     }
     if then.kernel != now.kernel {
         return Some(format!("on {}, and this is {}", then.kernel, now.kernel));
-    }
-    if !then.hosts.is_empty() {
-        return Some(format!("on {} hosts together, and resume continues runs of one host", then.hosts.len()));
     }
     (then.cpus != now.cpus as u64).then(|| format!("with {} CPUs, and there are {}", then.cpus, now.cpus))
 }

@@ -125,7 +125,16 @@ fn carry_out(
     };
     // A comparison may be of one device with different file systems, because the device gets a new one for each test.
     let resolve = if goal.is_some() { Target::resolve_in_turns } else { Target::resolve_all };
-    session.peers = Peers::connect()?;
+    let resumed = match resumed {
+        None => {
+            session.peers = Peers::connect()?;
+            None
+        }
+        Some(mut resumed) => {
+            session.peers = mem::take(&mut resumed.peers);
+            Some(resumed)
+        }
+    };
     match (resolve(&session.peers.on_this_host(request)), resumed) {
         (Ok(resolved), resumed) => {
             *targets = resolved;
@@ -171,7 +180,8 @@ fn carry_out(
     }
     // Hosts are compared before anything is written.
     session.peers.check(request, targets, &plan)?;
-    session.peers.assign((request, targets), is_dry, &mut plan)?;
+    let label = session.writer.as_ref().map(|writer| writer.run().to_owned());
+    session.peers.assign((request, targets), (is_dry, label.as_deref()), &mut plan)?;
     let hosts = session.peers.infos();
     hosts::announce(&hosts);
     if goal.is_some_and(|goal| goal.in_stages) {
@@ -193,6 +203,8 @@ fn carry_out(
     if request.record && session.writer.is_none() {
         return Err(ArgumentError::RecordsNowhere.into());
     }
+    let label = session.label().map(str::to_owned);
+    session.peers.label(label.as_deref())?;
     leftovers::restore_queues(notify);
     let _limit = limit_memory(&mut plan, targets, notify);
     let clock = || since(started);
@@ -402,7 +414,7 @@ fn conclude_rounds(
         .problems
         .extend(of_all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions)));
     let mut cells = all_cells(context, executions);
-    results.noise = judge::machine::noise(plan, targets, executions, &mut cells);
+    results.noise = judge::machine::noise(plan, targets, (executions, hosts), &mut cells);
     judge::machine::order(&mut cells);
     cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
     results.calibration = clock_floor.map(|clock_floor| {

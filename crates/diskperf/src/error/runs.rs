@@ -30,6 +30,8 @@ pub enum RunsError {
     StillMeasured { run: String, pid: i32, is_here: bool },
     #[error("the run {run} was measured {elsewhere}")]
     Elsewhere { run: String, elsewhere: String, folder: PathBuf, command: Vec<OsString> },
+    #[error("the run {run} was measured {difference}")]
+    OtherHosts { run: String, difference: String, hosts: usize },
     #[error("{refused}{}", doubt.map_or_else(String::new, |doubt| format!("; {doubt}")))]
     Occupied { refused: Box<GuardFault>, doubt: Option<Doubt>, folder: PathBuf, command: Vec<OsString> },
 }
@@ -76,6 +78,13 @@ impl RunsError {
             }
             RunsError::Elsewhere { folder, command, .. } => {
                 refused(format!("start it again: cd {} && {}", shell::word(folder), shell::line(command)))
+            }
+            RunsError::OtherHosts { run, hosts: 0, .. } => {
+                refused(format!("resume it without mpirun: diskperf resume {run}"))
+            }
+            RunsError::OtherHosts { run, hosts, .. } => {
+                let ranks = format!("mpirun -n {hosts} --map-by ppr:1:node --bind-to none");
+                refused(format!("start the same hosts in the same order: {ranks} diskperf-mpi resume {run}"))
             }
             RunsError::Occupied { refused, doubt, folder, command } => {
                 (refused.exit(), hint_on_resuming(refused, *doubt, folder, command))

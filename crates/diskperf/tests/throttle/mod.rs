@@ -80,6 +80,14 @@ impl SlowDisks {
         self.images.iter().map(Image::path).collect()
     }
 
+    /// A command of this program, which is in the group from its first moment on.
+    pub fn command(&self, program: &Path) -> Command {
+        let enter = "echo $$ > \"$0\" && exec \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", enter]).arg(self.group.join("cgroup.procs")).arg(program);
+        command
+    }
+
     /// The document that these words print, in the folder of the first disk.
     pub fn document(&self, program: &Path, words: &[&str]) -> Value {
         self.document_of(program, words, 0)
@@ -87,12 +95,8 @@ impl SlowDisks {
 
     /// The document of a command that ends with this status.
     pub fn document_of(&self, program: &Path, words: &[&str], status: i32) -> Value {
-        // The program is in the group from its first moment on.
-        let enter = "echo $$ > \"$0\" && exec \"$@\"";
-        let output = Command::new("sh")
-            .args(["-c", enter])
-            .arg(self.group.join("cgroup.procs"))
-            .arg(program)
+        let output = self
+            .command(program)
             .args(words)
             .env(testkit::STORE, "none")
             .current_dir(self.paths()[0])

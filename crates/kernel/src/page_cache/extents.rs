@@ -57,8 +57,8 @@ struct Map {
 pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fault> {
     let mut sum = Allocation::default();
     for program in programs {
-        let own = program.workspace.as_ref().map(|workspace| workspace.files()).transpose()?;
-        for path in own.iter().flatten().chain(&program.given) {
+        let own = program.working_files()?;
+        for path in own.iter().chain(&program.given) {
             // A loop device has the holes of its file. As far as diskperf can see, other devices are fully written.
             let seen = page_cache::open(&mount::loop_file(path).unwrap_or_else(|| path.clone()))
                 .and_then(|file| if file.metadata()?.is_file() { allocation_of(&file) } else { Ok(None) });

@@ -72,7 +72,7 @@ pub(crate) fn unwritten(programs: &mut [Program]) -> Result<Option<Residency>, F
         if !sees {
             return Ok(None);
         }
-        for path in workspace.files()? {
+        for path in program.working_files()? {
             match open(&path).and_then(|file| Probe::Cachestat.count(&file)) {
                 Ok(FilePages { of, unwritten: Some(pages), .. }) => sum.add(Residency { pages, of }),
                 Ok(_) | Err(_) => return Ok(None),
@@ -112,7 +112,7 @@ fn probed(
                     *program.probe.insert(workspace.scratch().map_or(CacheProbe::Blind, CacheProbe::tested_on_scratch))
                 }
             };
-            probed.push(ProbedFiles { files: workspace.files()?, probe });
+            probed.push(ProbedFiles { files: program.working_files()?, probe });
         }
         for path in &program.given {
             if wanted == Cache::Cold && !methods.given {

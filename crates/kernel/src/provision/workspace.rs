@@ -119,24 +119,6 @@ impl Workspace {
         Ok(file)
     }
 
-    /// Returns every regular file below the folder. A command may also leave links, pipes or devices there; those are
-    /// skipped and not opened.
-    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, Fault> {
-        let mut files = Vec::new();
-        let mut folders = vec![self.path().to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in entries(&folder)? {
-                let kind = entry.file_type().map_err(|source| self.fault("look at", &entry.path(), source))?;
-                match kind {
-                    _ if kind.is_dir() => folders.push(entry.path()),
-                    _ if kind.is_file() => files.push(entry.path()),
-                    _ => {}
-                }
-            }
-        }
-        Ok(files)
-    }
-
     /// Keeps the folder, for a later search for leftovers.
     pub fn leave(self) {
         std::mem::forget(self);
@@ -195,6 +177,26 @@ impl Workspace {
     fn fault(&self, action: &'static str, path: &Path, source: io::Error) -> Fault {
         Fault::Folder { action, path: PathBuf::from(path), source }
     }
+}
+
+/// Returns every regular file below the folder of a program. A command may also leave links, pipes or devices there;
+/// those are skipped and not opened.
+pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in entries(&folder)? {
+            let path = entry.path();
+            let kind = entry.file_type();
+            let kind = kind.map_err(|source| Fault::Folder { action: "look at", path: path.clone(), source })?;
+            match kind {
+                _ if kind.is_dir() => folders.push(path),
+                _ if kind.is_file() => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// Another folder at its path is left alone.

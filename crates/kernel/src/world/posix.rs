@@ -7,8 +7,8 @@ use std::thread;
 
 use units::{Host, Nanos};
 use workload::{
-    Allocation, Cache, CacheState, Counters, DeviceBytes, Dirtiness, Failure, Handle, MachineSettings, Quiescence,
-    Recorder, Residency, Span, Steps, TreeCounts, World,
+    Allocation, Cache, CacheState, Counters, DeviceBytes, Dirtiness, Failure, FolderForOthers, Handle, MachineSettings,
+    Quiescence, Recorder, Residency, Span, Steps, TreeCounts, World,
 };
 
 use crate::errors::Fault;
@@ -366,19 +366,30 @@ impl World for Posix {
     }
 
     fn verify_contents(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Fault> {
-        let program = &self.programs[index];
-        match &program.workspace {
-            Some(workspace) if verify_payload::is_stamped(cuts) => {
-                verify_payload::verify_contents(workspace, program.process.seed())
-            }
+        match self.programs[index].working_folder() {
+            Some((folder, seed)) if verify_payload::is_stamped(cuts) => verify_payload::verify_contents(folder, seed),
             _ => Ok(None),
         }
     }
 
+    fn folders_for_others(&mut self) -> Vec<FolderForOthers> {
+        let folder = |program: &Program| {
+            let name = program.workspace.as_ref()?.path().file_name()?;
+            Some(FolderForOthers { name: name.to_str()?.to_owned(), seed: program.process.seed() })
+        };
+        self.programs.iter().filter_map(folder).collect()
+    }
+
+    fn read_others(&mut self, folders: &[FolderForOthers]) -> Result<(), Fault> {
+        // A program without such a folder would read its own files.
+        assert_eq!(self.programs.len(), folders.len(), "one folder per program");
+        self.programs.iter_mut().zip(folders).try_for_each(|(program, folder)| program.visit(&folder.name, folder.seed))
+    }
+
     fn tree_counts(&mut self, index: usize) -> Result<TreeCounts, Fault> {
         let mut tree_counts = TreeCounts::default();
-        let Some(workspace) = &self.programs[index].workspace else { return Ok(tree_counts) };
-        let mut folders = vec![workspace.path().to_owned()];
+        let Some((folder, _)) = self.programs[index].working_folder() else { return Ok(tree_counts) };
+        let mut folders = vec![folder.to_owned()];
         while let Some(folder) = folders.pop() {
             let fault = |source| Fault::Folder { action: "list", path: folder.clone(), source };
             for entry in std::fs::read_dir(&folder).map_err(fault)? {

@@ -1,9 +1,11 @@
 //! A program on the real kernel: its process state, its folder, and its files and devices.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::errors::Fault;
 use crate::guard::Given;
@@ -12,7 +14,7 @@ use crate::observe::block_source::Storage;
 use crate::observe::block_stack;
 use crate::observe::mount;
 use crate::page_cache::CacheProbe;
-use crate::provision::workspace::Workspace;
+use crate::provision::workspace::{self, Workspace};
 use crate::world::process::{GivenDevice, Process};
 
 /// The folder and the given files of a program.
@@ -41,6 +43,16 @@ pub(crate) struct Program {
     pub(crate) remount: Option<Remount>,
     /// The parent directory of the folder that it has left, until it gets a new one.
     left: Option<PathBuf>,
+    /// The folder of another host that it reads now.
+    visited: Option<Visited>,
+}
+
+/// A folder in which a program of another host wrote files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Visited {
+    pub(crate) path: PathBuf,
+    /// The seed of that program, by which its data are recognized.
+    pub(crate) seed: u64,
 }
 
 impl Program {
@@ -84,7 +96,38 @@ impl Program {
             sees_unwritten: None,
             remount: None,
             left: None,
+            visited: None,
         })
+    }
+
+    /// Closes its files, and works in a folder of another host: the one of this name next to its own.
+    pub(crate) fn visit(&mut self, name: &str, seed: u64) -> Result<(), Fault> {
+        let Some(workspace) = &self.workspace else { return Ok(()) };
+        let path = workspace.parent().join(name);
+        let fault = |source| Fault::Folder { action: "open", path: path.clone(), source };
+        // A name alone: nothing outside of the directory is opened.
+        if Path::new(name).file_name() != Some(OsStr::new(name)) {
+            return Err(fault(io::ErrorKind::InvalidInput.into()));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| fault(errno.into()))?;
+        self.process.close_all();
+        self.process.enter(opened);
+        self.visited = Some(Visited { path, seed });
+        Ok(())
+    }
+
+    /// The folder in which it works, and the seed of the data there. `None` if it only works on given paths.
+    pub(crate) fn working_folder(&self) -> Option<(&Path, u64)> {
+        match &self.visited {
+            Some(Visited { path, seed }) => Some((path, *seed)),
+            None => Some((self.workspace.as_ref()?.path(), self.process.seed())),
+        }
+    }
+
+    /// Every regular file below that folder.
+    pub(crate) fn working_files(&self) -> Result<Vec<PathBuf>, Fault> {
+        self.working_folder().map_or(Ok(Vec::new()), |(folder, _)| workspace::files_below(folder))
     }
 
     /// The devices directly below its folder.
@@ -123,9 +166,12 @@ impl Program {
     }
 
     /// Closes its files, empties its folder, and reopens the folder if it is not open. That is the case if an earlier
-    /// remount failed.
+    /// remount failed, or if it worked in that of another host.
     pub(crate) fn clear(&mut self) -> Result<(), Fault> {
         self.process.close_all();
+        if self.visited.take().is_some() {
+            self.process.leave();
+        }
         let Some(workspace) = &self.workspace else { return Ok(()) };
         workspace.clear()?;
         if !self.process.stands() {
@@ -137,7 +183,7 @@ impl Program {
     /// Removes its folder with all contents. If the path no longer leads to it, the open descriptor does, for
     /// instance on a file system that was unmounted while in use.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
-        let root = self.process.give_up_root();
+        let root = self.process.give_up_root().filter(|_| self.visited.is_none());
         self.workspace.take().map_or(Ok(()), |workspace| workspace.remove(root))
     }
 

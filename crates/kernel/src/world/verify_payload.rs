@@ -12,7 +12,7 @@ use workload::{Access, Directory, Failure, Handle, Mode, Name, Op, Reason};
 
 use crate::errno::reason;
 use crate::errors::Fault;
-use crate::provision::workspace::Workspace;
+use crate::provision::workspace::files_below;
 use crate::sys::payload::{Pages, STAMP_BYTES, STAMP_SPACING, stamp};
 use crate::world::process::identity;
 
@@ -32,14 +32,14 @@ pub(crate) fn is_stamped(cuts: &[u32]) -> bool {
 
 /// Returns a failure for the first file in a folder with a sampled stamp that the program with this seed did not
 /// write. `None` if all are right.
-pub(crate) fn verify_contents(workspace: &Workspace, seed: u64) -> Result<Option<Failure>, Fault> {
-    let mut files = workspace.files()?;
+pub(crate) fn verify_contents(folder: &Path, seed: u64) -> Result<Option<Failure>, Fault> {
+    let mut files = files_below(folder)?;
     files.sort_unstable();
     let per_file = (SAMPLES / files.len().max(1) as u64).max(1);
     let every = files.len().div_ceil(SAMPLES as usize).max(1);
     let mut room = Pages::zeroed(STAMP_SPACING)?;
     for path in files.iter().step_by(every) {
-        let Some(name) = name_of(path.strip_prefix(workspace.path()).unwrap_or(path)) else { continue };
+        let Some(name) = name_of(path.strip_prefix(folder).unwrap_or(path)) else { continue };
         let op = Op::Open { name, handle: Handle::new(0), access: Access::Read, mode: Mode::default() };
         let failed = |reason| Some(Failure { op, reason });
         match is_altered(path, name, seed, per_file, &mut room) {
@@ -96,6 +96,7 @@ fn name_of(path: &Path) -> Option<Name> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provision::workspace::Workspace;
 
     const SEED: u64 = 7;
 
@@ -112,7 +113,7 @@ mod tests {
     }
 
     fn reason_in(workspace: &Workspace, seed: u64) -> Option<Reason> {
-        verify_contents(workspace, seed).expect("readable").map(|failure| failure.reason)
+        verify_contents(workspace.path(), seed).expect("readable").map(|failure| failure.reason)
     }
 
     #[test]

@@ -23,7 +23,9 @@ struct Row<'a> {
 /// the starts. Empty if one host measured.
 pub fn summary(document: &Document, page: Page) -> String {
     let count = document.run.hosts.len();
-    let heading = format!("\n{count} hosts: together is their work, divided by the time until the last one ended\n");
+    let others = if document.run.read_others { "each host read the files that the next one wrote\n" } else { "" };
+    let heading =
+        format!("\n{count} hosts: together is their work, divided by the time until the last one ended\n{others}");
     let columns: Vec<Field<Row, Column>> = vec![
         (Column::words(""), |row| row.name.clone()),
         (Column::figures("together"), |row| rate(row.cell, row.cell.rate.as_ref().map(|rate| rate.per_second))),
@@ -166,7 +168,10 @@ mod tests {
         for word in ["3,000 ops/s", "n.m.", "n1 0.67 of the median", "within 200 us"] {
             assert!(row.contains(word), "{word}: {text}");
         }
-        assert!(text.starts_with("\n2 hosts: "), "{text}");
+        assert!(text.starts_with("\n2 hosts: ") && !text.contains("each host read"), "{text}");
+        let mut others = document();
+        others.run.read_others = true;
+        assert!(summary(&others, Page::default()).contains("\neach host read the files that the next one wrote\n"));
     }
 
     #[test]

@@ -290,10 +290,13 @@ pub fn stand_out(weights: &[f64]) -> Vec<bool> {
 /// Factor over the median disturbance from which a cell stands out.
 const WORSE: f64 = 2.0;
 
+/// A round with its disturbances, the worst first.
+pub type DisturbedRound = (u32, Vec<Disturbance>);
+
 /// Summarises the disturbances of a run's rounds: the disturbed rounds, the main kind, and its worst figure. The main
 /// kind is a cause found in at least half of the disturbed rounds; otherwise the kind found in most rounds; of equals,
 /// the one with the largest weight. Returns `None` if no round was disturbed.
-pub fn of_run(rounds: &[(u32, Vec<Disturbance>)]) -> Option<Noise> {
+pub fn of_run(rounds: &[DisturbedRound]) -> Option<Noise> {
     let mut kinds: BTreeMap<Kind, Vec<(u32, Disturbance)>> = BTreeMap::new();
     for (round, found) in rounds {
         found.iter().for_each(|disturbance| kinds.entry(disturbance.kind).or_default().push((*round, *disturbance)));
@@ -309,6 +312,22 @@ pub fn of_run(rounds: &[(u32, Vec<Disturbance>)]) -> Option<Noise> {
     let most = worst.amount().map_or_else(String::new, |amount| format!(" (up to {amount})"));
     let text = format!("in {}, mostly {}{most}", named(&disturbed, rounds.len()), kind.name());
     Some(Noise { text, value: worst.value, kind: Some(kind.name().to_owned()), rounds: disturbed })
+}
+
+/// Does the same for a run on several hosts, and names those with the main kind. Each host has a name, and the
+/// disturbances of its rounds.
+pub fn of_run_on_hosts(hosts: &[(&str, Vec<DisturbedRound>)]) -> Option<Noise> {
+    let mut rounds: BTreeMap<u32, Vec<Disturbance>> = BTreeMap::new();
+    for (round, found) in hosts.iter().flat_map(|(_, rounds)| rounds) {
+        rounds.entry(*round).or_default().extend(found);
+    }
+    let noise = of_run(&rounds.into_iter().collect::<Vec<_>>())?;
+    let has_main = |rounds: &[DisturbedRound]| {
+        let mut found = rounds.iter().flat_map(|(_, found)| found);
+        found.any(|one| noise.kind.as_deref() == Some(one.kind.name()))
+    };
+    let named: Vec<&str> = hosts.iter().filter(|(_, rounds)| has_main(rounds)).map(|(name, _)| *name).collect();
+    Some(Noise { text: format!("{} on {}", noise.text, named.join(", ")), ..noise })
 }
 
 /// The largest number of rounds that are listed by number. Five numbers are read at a glance; a choice.
@@ -474,6 +493,16 @@ mod tests {
         let text = |rounds: &[(u32, Vec<Disturbance>)]| of_run(rounds).expect("noise").text;
         assert!(text(&[(1, both.clone()), (2, effect.clone())]).contains("mostly other programs"));
         assert!(text(&[(1, both), (2, effect.clone()), (3, effect)]).contains("mostly waiting for a processor"));
+    }
+
+    #[test]
+    fn a_run_on_hosts_names_those_with_the_main_kind() {
+        let steal = Disturbance { kind: Kind::Steal, value: 0.2, threshold: STEAL };
+        let late = Disturbance { kind: Kind::Jitter, value: 0.006, threshold: JITTER };
+        let hosts = [("a", vec![(1, vec![late]), (2, vec![])]), ("b", vec![(1, vec![steal]), (2, vec![steal])])];
+        let noise = of_run_on_hosts(&hosts).expect("noise");
+        assert_eq!(noise.text, "in every round, mostly CPU steal (up to 20 %) on b");
+        assert_eq!(of_run_on_hosts(&[("a", vec![(1, vec![])])]), None);
     }
 
     #[test]

@@ -102,6 +102,9 @@ pub struct RunInfo {
     /// Names of the targets that are one directory on all hosts; missing if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<String>,
+    /// True if each host read the files that the next one wrote; missing if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_others: bool,
     /// The place of the run in the results database; null if it is not stored.
     pub store: Option<StoreInfo>,
 }
