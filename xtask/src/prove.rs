@@ -64,7 +64,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 38] = [
+const EXPERIMENTS: [Experiment; 41] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -74,10 +74,13 @@ const EXPERIMENTS: [Experiment; 38] = [
     throttled_disk::EXPERIMENT,
     ceiling::EXPERIMENT,
     queueing_law::EXPERIMENT,
+    queueing_law::OPEN_LOOP,
     fio::EXPERIMENT,
+    fio::SYNCS,
     known_disks::EXPERIMENT,
     predict::EXPERIMENT,
     queue_depth::EXPERIMENT,
+    queue_depth::MEMORY,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
