@@ -110,7 +110,7 @@ const EXPERIMENTS: [Experiment; 41] = [
             "--",
             "--nocapture",
         ],
-        figures: 8,
+        figures: 12,
         judge: figures::instructions,
     },
     Experiment {

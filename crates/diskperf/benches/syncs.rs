@@ -1,7 +1,8 @@
 //! Latencies of fsync and fdatasync by `diskperf io` and by fio, in turns on the same ext4 in memory. A disk that other
 //! programs use would differ from turn to turn. Prints a line of JSON for each load.
 //!
-//! A turn runs diskperf once and fio twice (`testkit::turns`). The controls are the ratios of fio to fio.
+//! A turn runs diskperf once and fio twice (`testkit::turns`). The controls are the ratios of fio to fio. A turn in which
+//! a program made too few calls for p99 does not count: other programs used the processors.
 
 use std::path::Path;
 use std::process::Command;
@@ -49,17 +50,26 @@ fn main() {
 /// Measures both programs in turns, until all percentiles are decided or given up.
 fn measured(call: &str, folder: &Path) -> Value {
     let mut turns: Vec<Turn> = Vec::new();
-    loop {
-        let mut turn = [[0.0; PERCENTILES.len()]; RUNS];
-        for run in order(RUNS, turns.len()) {
-            turn[run] = if run == OURS { ours(call, folder) } else { fio(call, folder) };
+    for tried in 0.. {
+        let mut turn = [None; RUNS];
+        for run in order(RUNS, tried) {
+            turn[run] = if run == OURS { ours(call, folder) } else { Some(fio(call, folder)) };
         }
-        turns.push(turn);
+        match turn {
+            [Some(ours), Some(one), Some(other)] => turns.push([ours, one, other]),
+            _ if tried + 1 < BOUNDS.most => continue,
+            _ if turns.is_empty() => {
+                let reason = format!("fewer than 1,000 calls of {call} in {SECONDS} s: the machine is busy");
+                return json!({ "not_measured": reason });
+            }
+            _ => {}
+        }
         let of_each = |figure: &dyn Fn(&Turn, usize) -> f64| {
             [0, 1, 2].map(|percentile| median(turns.iter().map(|turn| figure(turn, percentile))))
         };
         let controls = of_each(&|turn, percentile| turn[FIO[0]][percentile] / turn[FIO[1]][percentile]);
-        let Some(is_decided) = BOUNDS.end(turns.len(), &controls) else { continue };
+        let is_last = tried + 1 >= BOUNDS.most;
+        let Some(is_decided) = BOUNDS.end(turns.len(), &controls).or(is_last.then_some(false)) else { continue };
         let fio = |turn: &Turn, percentile: usize| (turn[FIO[0]][percentile] * turn[FIO[1]][percentile]).sqrt();
         return json!({
             "sync_beside_fio": call,
@@ -70,9 +80,11 @@ fn measured(call: &str, folder: &Path) -> Value {
             "is_decided": is_decided,
         });
     }
+    unreachable!("the last turn returns")
 }
 
-fn ours(call: &str, folder: &Path) -> [f64; PERCENTILES.len()] {
+/// The percentiles by diskperf; `None` if the calls are too few for one.
+fn ours(call: &str, folder: &Path) -> Option<[f64; PERCENTILES.len()]> {
     let options = format!("io randwrite --{call} 1 --size 64MiB --time {SECONDS}s --rounds 1 --engine posix --json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_diskperf"));
     command.args(options.split(' ')).env(testkit::STORE, "none").current_dir(folder);
@@ -80,7 +92,8 @@ fn ours(call: &str, folder: &Path) -> [f64; PERCENTILES.len()] {
     let operations = document["cells"][0]["operations"].as_array();
     let of_call = operations.and_then(|all| all.iter().find(|one| one["operation"] == call));
     let latency = &of_call.unwrap_or_else(|| panic!("no {call}: {document:#}"))["latency_ns"];
-    PERCENTILES.map(|(name, _)| latency[name].as_f64().unwrap_or_else(|| panic!("{latency:#}")))
+    let all: Option<Vec<f64>> = PERCENTILES.iter().map(|(name, _)| latency[name].as_f64()).collect();
+    all?.try_into().ok()
 }
 
 fn fio(call: &str, folder: &Path) -> [f64; PERCENTILES.len()] {
