@@ -1,8 +1,8 @@
 //! Latencies of fsync and fdatasync by `diskperf io` and by fio, in turns on the same ext4 in memory. A disk that other
 //! programs use would differ from turn to turn. Prints a line of JSON for each load.
 //!
-//! A turn runs diskperf once and fio twice (`testkit::turns`). The controls are the ratios of fio to fio. A turn in which
-//! a program made too few calls for p99 does not count: other programs used the processors.
+//! A turn runs diskperf once and fio twice (`testkit::turns`). The controls are the ratios of fio to fio. A turn in
+//! which a program made too few calls for p99 does not count: other programs used the processors.
 
 use std::path::Path;
 use std::process::Command;

@@ -5,8 +5,8 @@
 //!   1. the command line decides whether data may be destroyed and where results go. These are not keys of the file;
 //!   2. an unknown key, a wrong value and keys that contradict each other are refused at their place;
 //!   3. a workload has the name that the file gives it, or that of its pattern. No two have the same name;
-//!   4. a key with several values makes its table a sweep: a workload for each combination. They have one name, and take
-//!      turns;
+//!   4. a key with several values makes its table a sweep: a workload for each combination. They have one name, and
+//!      take turns;
 //!   5. workloads run one after the other, except those of a group, which run at the same time: all of the file
 //!      (`together`), or those with the same `group`. `groups` checks them.
 

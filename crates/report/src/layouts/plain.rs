@@ -163,8 +163,8 @@ pub(crate) fn legend(cells: &[Cell]) -> String {
     if said.is_empty() { String::new() } else { format!("{}\n", said.join("; ")) }
 }
 
-/// Returns block size, O_DIRECT, queue depths, file size and jobs of a program that accesses single blocks. Sizes that differ
-/// are in the names.
+/// Returns block size, O_DIRECT, queue depths, file size and jobs of a program that accesses single blocks. Sizes that
+/// differ are in the names.
 fn explained(program: &str, cells: &[Cell]) -> Option<String> {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.program == program).collect();
     let numbers = |key: &str| different(cells.iter().filter_map(|cell| cell.number(key)));
