@@ -77,8 +77,7 @@ impl Way {
 #[derive(Clone, Copy)]
 struct Run {
     rate: f64,
-    /// Nanoseconds of CPU time per operation of the program, and of its threads in the kernel if it reports them.
-    /// `None` if the program does not report it.
+    /// Nanoseconds of CPU time of the program per operation, without kernel threads. `None` if it does not report it.
     cpu: Option<f64>,
 }
 
@@ -129,6 +128,7 @@ fn measured(load: &Load, place: &str, file: &Path) -> Value {
     // 1
     let mut ways = vec![Way::Ours, Way::FioDefault, Way::FioDefault, Way::FioBatches, Way::FioBatches];
     ways.extend(env::var_os(T_IO_URING).filter(|_| load.access == "randread").map(|_| Way::TIoUring));
+    let bounds = BOUNDS.or_fewer();
     let mut turns: Vec<Vec<Run>> = Vec::new();
     loop {
         let mut runs = vec![Run { rate: f64::NAN, cpu: None }; ways.len()];
@@ -155,7 +155,7 @@ fn measured(load: &Load, place: &str, file: &Path) -> Value {
             let of_fio = places(better);
             turn[of_fio[0]].rate / turn[of_fio[1]].rate
         }));
-        let Some(is_decided) = BOUNDS.end(turns.len(), &[control]) else { continue };
+        let Some(is_decided) = bounds.end(turns.len(), &[control]) else { continue };
         let ratio = median(turns.iter().map(|turn| {
             let of_best = places(best);
             let logarithms = of_best.iter().map(|at| turn[*at].rate.ln());
@@ -189,7 +189,7 @@ fn ours(load: &Load, file: &Path) -> Run {
     let document = testkit::json_of(&mut command);
     let round = &document["cells"][0]["rounds"][0];
     let ops = number(&round["ops"]);
-    let cpu = number(&round["cpu_s"]["process"]) + round["cpu_s"]["kernel_workers"].as_f64().unwrap_or(0.0);
+    let cpu = number(&round["cpu_s"]["process"]);
     // fio's clock, too, ends when the last operation has returned.
     Run { rate: ops / number(&round["returned_s"]), cpu: Some(1e9 * cpu / ops) }
 }

@@ -83,6 +83,7 @@ type Turn = [[f64; 3]; RUNS];
 
 /// The figures of the open loop in turns with fio, and their distances from theory.
 fn open_loop(disk: &LawDisk, program: &Path) -> Value {
+    let bounds = BOUNDS.or_fewer();
     let (mut turns, mut alone): (Vec<Turn>, Vec<Duration>) = (Vec::new(), Vec::new());
     loop {
         alone.extend(self::alone(disk));
@@ -97,7 +98,7 @@ fn open_loop(disk: &LawDisk, program: &Path) -> Value {
             [0, 1, 2].map(|place| median(turns.iter().map(|turn| figure(turn, place))))
         };
         let controls = of_each(&|turn, place| turn[FIO[0]][place] / turn[FIO[1]][place]);
-        let Some(is_decided) = BOUNDS.end(turns.len(), &controls) else { continue };
+        let Some(is_decided) = bounds.end(turns.len(), &controls) else { continue };
         alone.sort_unstable();
         let middle = alone[alone.len() / 2];
         let Expected { rate, p50, p99 } = open_expected(middle);

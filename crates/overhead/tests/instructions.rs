@@ -38,8 +38,8 @@ const CALLS: [u64; 2] = [2_000, 10_000];
 const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 236.8), ("null", 147.0)];
 
 /// The same with a time limit and the live line (`-live`), and also with a mix of reads and writes, each kind with its
-/// own times, and an fsync after every [`EVERY`] writes (`-full`). By design, the first two may be 170 and 240 on a quiet
-/// machine; they were 150 and 219. The others were 444 and 587. The limits leave room for a busy machine, as above.
+/// own times, and an fsync after every [`EVERY`] writes (`-full`). By design, the first two may be 170 and 240 on a
+/// quiet machine; they were 150 and 219. The others were 444 and 587. The limits leave room for a busy machine.
 const ALLOWED_MORE: [(&str, f64); 4] =
     [("posix-live", 196.0), ("uring-live", 264.0), ("posix-full", 510.0), ("uring-full", 680.0)];
 

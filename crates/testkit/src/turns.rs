@@ -4,7 +4,13 @@
 //! Policy:
 //!   1. the ratio of two runs is the median over all turns, so that one disturbed turn does not move it;
 //!   2. a comparison is decided after [`Bounds::least`] turns or more, if all controls are within [`Bounds::control`];
-//!   3. a comparison that is not decided after [`Bounds::most`] turns says so.
+//!   3. a comparison that is not decided after [`Bounds::most`] turns says so. The variable `DISKPERF_TURNS` lowers that
+//!      number, to try an experiment.
+
+use std::env;
+
+/// The variable with the turns after which a comparison is given up.
+const TURNS: &str = "DISKPERF_TURNS";
 
 /// The number of turns of a comparison, and its control.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +24,12 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// These bounds, or those of the environment if they are lower.
+    pub fn or_fewer(self) -> Bounds {
+        let given = env::var(TURNS).ok().and_then(|turns| turns.parse::<usize>().ok());
+        Bounds { most: given.map_or(self.most, |turns| turns.clamp(1, self.most)), ..self }
+    }
+
     /// The end of a comparison with these controls: whether it is decided. `None` if it needs another turn.
     pub fn end(&self, turns: usize, controls: &[f64]) -> Option<bool> {
         // 2. A control that is not a number is not within the bounds.
