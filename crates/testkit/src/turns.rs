@@ -4,8 +4,8 @@
 //! Policy:
 //!   1. the ratio of two runs is the median over all turns, so that one disturbed turn does not move it;
 //!   2. a comparison is decided after [`Bounds::least`] turns or more, if all controls are within [`Bounds::control`];
-//!   3. a comparison that is not decided after [`Bounds::most`] turns says so. The variable `DISKPERF_TURNS` lowers that
-//!      number, to try an experiment.
+//!   3. a comparison that is not decided after [`Bounds::most`] turns says so. The variable `DISKPERF_TURNS` lowers
+//!      that number, to try an experiment.
 
 use std::env;
 
