@@ -65,7 +65,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 39] = [
+const EXPERIMENTS: [Experiment; 42] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -76,10 +76,13 @@ const EXPERIMENTS: [Experiment; 39] = [
     main_job::EXPERIMENT,
     ceiling::EXPERIMENT,
     queueing_law::EXPERIMENT,
+    queueing_law::OPEN_LOOP,
     fio::EXPERIMENT,
+    fio::SYNCS,
     known_disks::EXPERIMENT,
     predict::EXPERIMENT,
     queue_depth::EXPERIMENT,
+    queue_depth::MEMORY,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
@@ -109,7 +112,7 @@ const EXPERIMENTS: [Experiment; 39] = [
             "--",
             "--nocapture",
         ],
-        figures: 8,
+        figures: 12,
         judge: figures::instructions,
     },
     Experiment {

@@ -32,6 +32,8 @@ pub struct CellFacts<'a> {
     pub plan: &'a Plan,
     /// The phase that ran.
     pub phase: &'a Phase,
+    /// The number of files of the phase: one for each job, or one that all jobs share.
+    pub files: u64,
     /// The clock that the cell claims.
     pub clock: ClockKind,
     /// The quantity that the rate counts.

@@ -26,7 +26,7 @@ use crate::judge::regimes::{CellRegimes, leave_out_earlier, target_steps};
 use crate::judge::{self, CellFacts, ceiling};
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::{MIB_PER_SECOND, OPS_PER_SEC};
-use crate::targets::{Simulated, Target};
+use crate::targets::{Simulated, Site, Target};
 
 /// The facts that all cells of a run share.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +140,15 @@ pub(crate) fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
     }
 }
 
+/// The number of files of a phase: of its own jobs, if the program is a group. A file of the user is read by all jobs.
+fn files(row: &Row, phase: usize, targets: &[&Target]) -> u64 {
+    if targets.iter().any(|target| matches!(target.site, Site::File { .. })) {
+        return 1;
+    }
+    let jobs = if row.program.is_group() { row.program.group.get(phase).map(|load| load.jobs) } else { Some(row.jobs) };
+    u64::from(jobs.unwrap_or(1).max(1))
+}
+
 /// The steadiness of a cell, and the reason if it was not measured.
 fn steadiness(
     settling: Option<steady_state::Settling>,
@@ -225,6 +234,7 @@ fn cell(
     let facts = CellFacts {
         plan,
         phase,
+        files: files(row, index, targets),
         clock,
         base,
         unit,

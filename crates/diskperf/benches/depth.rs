@@ -1,145 +1,205 @@
-//! Rates at depth against fio, on the disk of this folder: `diskperf io` against the better of fio's default and fio
-//! with batches of 32. Prints a line of JSON for each load.
+//! Rates at depth: `diskperf io` against fio's default, fio with batches of 32, and fio's own small benchmark
+//! `t/io_uring` if `DISKPERF_T_IO_URING` names it. Debian does not package it; `make t/io_uring` in fio's source builds
+//! it. Prints a line of JSON for each load. The argument `disk` measures on the disk of this folder, and `memory` on a
+//! device in memory, with one job and two.
 //!
 //! Policy:
-//!   1. a turn runs diskperf once and either way of fio twice, one after the other; the order rotates from turn to
-//!      turn;
-//!   2. the better way of fio is the one with the higher median; its two runs of a turn are the control;
-//!   3. a load is decided after [`LEAST`] turns or more, if the control is within [`CONTROL`];
-//!   4. a load that is not decided after [`MOST`] turns says so.
+//!   1. a turn runs diskperf and `t/io_uring` once, and either way of fio twice (`testkit::turns`);
+//!   2. the best program is the one with the highest median;
+//!   3. the control is the ratio of the two runs of fio, in its better way.
 
+use std::env;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kernel::PrivateMounts;
 use serde_json::{Value, json};
+use testkit::memory_disk::MemoryDisk;
+use testkit::turns::{Bounds, median, order};
 use units::Prng;
 
-/// Turns before a load is decided, and before it is given up. The upper bound is that of the acceptance test; the lower
-/// one makes the standard error of the control about 1 % if a run scatters by 3 %, as they do on a quiet virtual disk.
-const LEAST: usize = 8;
-const MOST: usize = 40;
-
-/// Largest distance of the mean ratio of fio to fio from 1.
-const CONTROL: f64 = 0.01;
+/// Turns before a load is decided, and before it is given up: at most those of the acceptance test, and enough for a
+/// standard error of 1 % in the control if a run scatters by 3 %, as they do on a quiet virtual disk.
+const BOUNDS: Bounds = Bounds { least: 9, most: 40, control: 0.01 };
 
 /// Seconds of each run: long against the start of a program, and 40 turns of four loads end within an hour.
 const SECONDS: u32 = 3;
 
-/// Bytes of the file: more than a disk holds in its own buffer.
-const FILE: u64 = 1 << 30;
+/// MiB of the file on a disk: more than the disk holds in its own buffer. In memory, it only has to be larger than the
+/// caches of the processor.
+const ON_DISK: usize = 1024;
+const IN_MEMORY: usize = 256;
 
-/// The access and queue depth of both programs.
+/// The variable with the path of `t/io_uring`.
+const T_IO_URING: &str = "DISKPERF_T_IO_URING";
+
+/// The access, queue depth and jobs of all programs.
 struct Load {
     access: &'static str,
     kib: u32,
     depth: u32,
+    jobs: u32,
 }
 
-const LOADS: [Load; 4] = [
-    Load { access: "randread", kib: 4, depth: 4 },
-    Load { access: "randread", kib: 4, depth: 32 },
-    Load { access: "randread", kib: 4, depth: 128 },
-    Load { access: "read", kib: 128, depth: 8 },
+const DISK_LOADS: [Load; 4] = [
+    Load { access: "randread", kib: 4, depth: 4, jobs: 1 },
+    Load { access: "randread", kib: 4, depth: 32, jobs: 1 },
+    Load { access: "randread", kib: 4, depth: 128, jobs: 1 },
+    Load { access: "read", kib: 128, depth: 8, jobs: 1 },
 ];
 
-/// The runs of a turn, by their place in the list of its rates.
-const OURS: usize = 0;
-const DEFAULT: [usize; 2] = [1, 2];
-const BATCHES: [usize; 2] = [3, 4];
-const RUNS: usize = 5;
+/// The depths and jobs of random reads in memory.
+const MEMORY_LOADS: [(u32, u32); 6] = [(1, 1), (32, 1), (128, 1), (1, 2), (32, 2), (128, 2)];
+
+/// A program, and a way to call it.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Ours,
+    FioDefault,
+    FioBatches,
+    TIoUring,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Way::Ours => "diskperf",
+            Way::FioDefault => "fio, its default",
+            Way::FioBatches => "fio, batches of 32",
+            Way::TIoUring => "t/io_uring",
+        }
+    }
+}
+
+/// The figures of a run.
+#[derive(Clone, Copy)]
+struct Run {
+    rate: f64,
+    /// Nanoseconds of CPU time of the program per operation, without kernel threads. `None` if it does not report it.
+    cpu: Option<f64>,
+}
 
 fn main() {
-    let missing = (!testkit::has_tool("fio"))
-        .then(|| "fio is not installed".to_owned())
-        .or_else(|| kernel::no_ring().map(|why| why.to_string()));
-    if let Some(reason) = missing {
-        println!("skipped: {reason}");
+    // `cargo bench` adds an argument of its own.
+    let in_memory = env::args().any(|word| word == "memory");
+    let missing = if in_memory {
+        MemoryDisk::missing(&["fio"])
+    } else {
+        (!testkit::has_tool("fio")).then(|| "fio is not installed".to_owned())
+    };
+    if let Some(reason) = missing.or_else(|| kernel::no_ring().map(|why| why.to_string())) {
+        println!("{}", json!({ "not_measured": reason }));
         return;
     }
-    // On the disk of the build: a folder for temporary files may be in memory.
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let file = folder.path().join("file");
-    fill(&file);
-    for load in &LOADS {
-        println!("{}", measured(load, &file));
+    if in_memory {
+        let _mounts = PrivateMounts::enter().expect("mounts of our own");
+        let disk = MemoryDisk::new(IN_MEMORY + 64);
+        let file = disk.path().join("file");
+        fill(&file, IN_MEMORY);
+        for (depth, jobs) in MEMORY_LOADS {
+            println!("{}", measured(&Load { access: "randread", kib: 4, depth, jobs }, "in memory", &file));
+        }
+    } else {
+        // On the disk of the build: a folder for temporary files may be in memory.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let file = folder.path().join("file");
+        fill(&file, ON_DISK);
+        for load in &DISK_LOADS {
+            println!("{}", measured(load, "on the disk", &file));
+        }
     }
 }
 
 /// Fills the file with bytes that a disk can neither leave out nor compress.
-fn fill(path: &Path) {
+fn fill(path: &Path, mebibytes: usize) {
     let mut file = File::create_new(path).expect("a file");
     let mut prng = Prng::new(1);
-    for _ in 0..FILE >> 20 {
+    for _ in 0..mebibytes {
         let bytes: Vec<u8> = (0..1 << 17).flat_map(|_| prng.next_u64().to_le_bytes()).collect();
         file.write_all(&bytes).expect("bytes");
     }
     file.sync_all().expect("a file on the disk");
 }
 
-/// Measures both programs in turns, until the load is decided or given up.
-fn measured(load: &Load, file: &Path) -> Value {
-    let mut turns: Vec<[f64; RUNS]> = Vec::new();
+/// Measures all programs in turns, until the load is decided or given up.
+fn measured(load: &Load, place: &str, file: &Path) -> Value {
+    // 1
+    let mut ways = vec![Way::Ours, Way::FioDefault, Way::FioDefault, Way::FioBatches, Way::FioBatches];
+    ways.extend(env::var_os(T_IO_URING).filter(|_| load.access == "randread").map(|_| Way::TIoUring));
+    let bounds = BOUNDS.or_fewer();
+    let mut turns: Vec<Vec<Run>> = Vec::new();
     loop {
-        // 1
-        let mut rates = [0.0; RUNS];
-        for index in 0..RUNS {
-            let run = (index + turns.len()) % RUNS;
-            rates[run] = if run == OURS { ours(load, file) } else { fio(load, file, BATCHES.contains(&run)) };
+        let mut runs = vec![Run { rate: f64::NAN, cpu: None }; ways.len()];
+        for run in order(ways.len(), turns.len()) {
+            runs[run] = match ways[run] {
+                Way::Ours => ours(load, file),
+                Way::TIoUring => t_io_uring(load, file),
+                way => fio(load, file, way == Way::FioBatches),
+            };
         }
-        turns.push(rates);
+        turns.push(runs);
+        let places = |way: Way| (0..ways.len()).filter(|place| ways[*place] == way).collect::<Vec<usize>>();
+        let rate = |way: Way| median(turns.iter().flat_map(|turn| places(way).into_iter().map(|at| turn[at].rate)));
+        let cpu = |way: Way| {
+            let all = turns.iter().flat_map(|turn| places(way).into_iter().map(|at| turn[at].cpu));
+            all.collect::<Option<Vec<f64>>>().map(median)
+        };
         // 2
-        let better = if median(&turns, DEFAULT) >= median(&turns, BATCHES) { DEFAULT } else { BATCHES };
-        let control = mean_ratio(&turns, |rates| rates[better[0]] / rates[better[1]]);
-        // 3 and 4
-        let is_decided = (control - 1.0).abs() <= CONTROL;
-        if turns.len() >= MOST || (turns.len() >= LEAST && is_decided) {
-            let ratio = mean_ratio(&turns, |rates| rates[OURS] / (rates[better[0]] * rates[better[1]]).sqrt());
-            return json!({
-                "depth_beside_fio": format!("{} {} KiB at depth {}", load.access, load.kib, load.depth),
-                "ratio": ratio,
-                "control": control,
-                "is_decided": is_decided,
-                "turns": turns.len(),
-                "fio": if better == DEFAULT { "its default" } else { "batches of 32" },
-                "fio_rate": median(&turns, better),
-            });
-        }
+        let better = if rate(Way::FioDefault) >= rate(Way::FioBatches) { Way::FioDefault } else { Way::FioBatches };
+        let is_best = ways.contains(&Way::TIoUring) && rate(Way::TIoUring) > rate(better);
+        let best = if is_best { Way::TIoUring } else { better };
+        // 3
+        let control = median(turns.iter().map(|turn| {
+            let of_fio = places(better);
+            turn[of_fio[0]].rate / turn[of_fio[1]].rate
+        }));
+        let Some(is_decided) = bounds.end(turns.len(), &[control]) else { continue };
+        let ratio = median(turns.iter().map(|turn| {
+            let of_best = places(best);
+            let logarithms = of_best.iter().map(|at| turn[*at].rate.ln());
+            turn[places(Way::Ours)[0]].rate / (logarithms.sum::<f64>() / of_best.len() as f64).exp()
+        }));
+        let jobs = if load.jobs == 1 { "1 job".to_owned() } else { format!("{} jobs", load.jobs) };
+        return json!({
+            "depth_beside_fio": format!("{} {} KiB at depth {}, {jobs}, {place}", load.access, load.kib, load.depth),
+            "ratio": ratio,
+            "control": control,
+            "is_decided": is_decided,
+            "turns": turns.len(),
+            "best": best.name(),
+            "best_rate": rate(best),
+            "cpu_ns": { "ours": cpu(Way::Ours), "fio": cpu(better) },
+            "t_io_uring": ways.contains(&Way::TIoUring).then(|| rate(Way::TIoUring)),
+        });
     }
 }
 
-/// The median rate of both runs.
-fn median(turns: &[[f64; RUNS]], runs: [usize; 2]) -> f64 {
-    let mut rates: Vec<f64> = turns.iter().flat_map(|rates| runs.map(|run| rates[run])).collect();
-    rates.sort_unstable_by(f64::total_cmp);
-    rates[rates.len() / 2]
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value:#}"))
 }
 
-/// The geometric mean of a ratio over the turns.
-fn mean_ratio(turns: &[[f64; RUNS]], ratio: impl Fn(&[f64; RUNS]) -> f64) -> f64 {
-    (turns.iter().map(|rates| ratio(rates).ln()).sum::<f64>() / turns.len() as f64).exp()
-}
-
-fn ours(load: &Load, file: &Path) -> f64 {
-    let Load { access, kib, depth } = load;
+fn ours(load: &Load, file: &Path) -> Run {
+    let Load { access, kib, depth, jobs } = load;
     let target = format!("file:{}", file.display());
-    let options = format!("--direct --bs {kib}KiB --iodepth {depth} --time {SECONDS}s --rounds 1 --json");
+    let options = format!("--direct --bs {kib}KiB --iodepth {depth} --jobs {jobs} --time {SECONDS}s --rounds 1 --json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_diskperf"));
     command.args(["io", access, &target]).args(options.split(' ')).env(testkit::STORE, "none");
-    let document = answer(&mut command);
+    let document = testkit::json_of(&mut command);
     let round = &document["cells"][0]["rounds"][0];
-    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{document:#}"));
+    let ops = number(&round["ops"]);
+    let cpu = number(&round["cpu_s"]["process"]);
     // fio's clock, too, ends when the last operation has returned.
-    number(&round["ops"]) / number(&round["returned_s"])
+    Run { rate: ops / number(&round["returned_s"]), cpu: Some(1e9 * cpu / ops) }
 }
 
-fn fio(load: &Load, file: &Path, in_batches: bool) -> f64 {
-    let Load { access, kib, depth } = load;
+fn fio(load: &Load, file: &Path, in_batches: bool) -> Run {
+    let Load { access, kib, depth, jobs } = load;
     let mut command = Command::new(testkit::tool("fio").unwrap_or(PathBuf::from("fio")));
     let options = format!(
         "--name=x --thread --norandommap --randrepeat=0 --output-format=json --rw={access} --bs={kib}k --direct=1 \
-         --size={FILE} --ioengine=io_uring --iodepth={depth} --fixedbufs --registerfiles \
+         --ioengine=io_uring --iodepth={depth} --numjobs={jobs} --group_reporting --fixedbufs --registerfiles \
          --time_based --runtime={SECONDS}"
     );
     command.args(options.split_whitespace()).arg(format!("--filename={}", file.display()));
@@ -147,13 +207,31 @@ fn fio(load: &Load, file: &Path, in_batches: bool) -> f64 {
         let batches = "--iodepth_batch_submit=32 --iodepth_batch_complete_min=1 --iodepth_batch_complete_max=32";
         command.args(batches.split(' '));
     }
-    let document = answer(&mut command);
-    document["jobs"][0]["read"]["iops"].as_f64().unwrap_or_else(|| panic!("{document:#}"))
+    let document = testkit::json_of(&mut command);
+    let job = &document["jobs"][0];
+    let ops = number(&job["read"]["total_ios"]);
+    // Percent of the time of one job.
+    let cpu = (number(&job["usr_cpu"]) + number(&job["sys_cpu"])) / 100.0 * number(&job["job_runtime"]) * 1e6;
+    Run { rate: number(&job["read"]["iops"]), cpu: Some(cpu / ops) }
 }
 
-fn answer(command: &mut Command) -> Value {
-    let output = command.output().expect("it can be started");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let begin = output.stdout.iter().position(|byte| *byte == b'{').unwrap_or(0);
-    serde_json::from_slice(&output.stdout[begin..]).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+fn t_io_uring(load: &Load, file: &Path) -> Run {
+    let Load { kib, depth, jobs, .. } = load;
+    let batch = depth.min(&32);
+    let options = format!("-p0 -b{} -d{depth} -s{batch} -c{batch} -n{jobs} -r{SECONDS}", kib * 1024);
+    let mut command = Command::new(env::var_os(T_IO_URING).expect("its path"));
+    let output = command.args(options.split(' ')).arg(file).output().expect("it can be started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    // A line for each second: `IOPS=123.45K, BW=482MiB/s, IOS/call=32/31`.
+    let rates: Vec<f64> = text.lines().filter_map(rate_of_second).collect();
+    assert!(!rates.is_empty(), "{text}");
+    Run { rate: rates.iter().sum::<f64>() / rates.len() as f64, cpu: None }
+}
+
+/// The rate in a line of `t/io_uring`.
+fn rate_of_second(line: &str) -> Option<f64> {
+    let rate = line.strip_prefix("IOPS=")?.split(',').next()?;
+    let digits = rate.trim_end_matches(['K', 'M']);
+    let factor = if rate.ends_with('M') { 1e6 } else { 1.0 } * if rate.ends_with('K') { 1e3 } else { 1.0 };
+    Some(digits.parse::<f64>().ok()? * factor)
 }

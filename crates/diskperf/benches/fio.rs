@@ -2,19 +2,17 @@
 //! of an operation. The file system is an ext4 on a device in memory, so that neither waits for a disk that other
 //! programs use. Prints a line of JSON for each load.
 
-use std::fs::{self, File};
 use std::process::Command;
 
 use kernel::PrivateMounts;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use testkit::loop_disk::{LoopDisk, Mounted};
+use testkit::memory_disk::MemoryDisk;
 
 /// Runs of a load by each program; odd, so that there is a median run.
 const TURNS: usize = 9;
 
-/// Bytes of the device.
-const DISK: u64 = 640 << 20;
+/// MiB of the device.
+const DISK: usize = 640;
 
 /// A load, in the options of each program.
 struct Load {
@@ -101,8 +99,7 @@ struct Told {
 }
 
 fn main() {
-    let missing = testkit::loop_disk::missing_requirement(&["mkfs.ext4", "fio"])
-        .or_else(|| kernel::no_ring().map(|why| why.to_string()));
+    let missing = MemoryDisk::missing(&["fio"]).or_else(|| kernel::no_ring().map(|why| why.to_string()));
     if let Some(reason) = missing {
         println!("skipped: {reason}");
         return;
@@ -150,30 +147,17 @@ fn middle(all: &[Told], figure: impl Fn(&Told) -> Option<f64>) -> Option<f64> {
     Some(figures[figures.len() / 2])
 }
 
-/// An ext4 on a loop device over a file in memory.
+/// An ext4 in memory.
 struct Ground {
     // Fields are dropped from the first to the last.
-    mounted: Mounted,
-    _device: LoopDisk,
-    _folder: TempDir,
+    disk: MemoryDisk,
     _mounts: PrivateMounts,
 }
 
 impl Ground {
     fn new() -> Ground {
         let mounts = PrivateMounts::enter().expect("mounts of our own");
-        let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
-        let [image, point] = ["image", "point"].map(|name| folder.path().join(name));
-        fs::create_dir(&point).expect("a folder");
-        // Written completely: in a file with holes, the first write of a page costs more than later ones.
-        let zeros = vec![0; 1 << 20];
-        let mut file = File::create_new(&image).expect("an image");
-        (0..DISK >> 20).for_each(|_| std::io::Write::write_all(&mut file, &zeros).expect("bytes"));
-        let device = LoopDisk::attach(&image).expect("a loop device");
-        let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
-        testkit::run_tool("mkfs.ext4", &[&options[..], &[&device.node().to_string_lossy()]].concat());
-        let mounted = Mounted::mount(device.node(), &point, "noatime");
-        Ground { mounted, _device: device, _folder: folder, _mounts: mounts }
+        Ground { disk: MemoryDisk::new(DISK), _mounts: mounts }
     }
 
     /// The figures of both programs for a load, in turns; the program that begins alternates.
@@ -194,7 +178,7 @@ impl Ground {
     fn ours(&self, load: &Load) -> Told {
         let mut command = Command::new(env!("CARGO_BIN_EXE_diskperf"));
         command.arg("io").args(load.ours.split_whitespace()).args(["--rounds", "1", "--json"]);
-        let document = answer(command.env(testkit::STORE, "none").current_dir(self.mounted.path()));
+        let document = testkit::json_of(command.env(testkit::STORE, "none").current_dir(self.disk.path()));
         let cell = &document["cells"][0];
         let round = &cell["rounds"][0];
         let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{}: {cell:#}", load.ours));
@@ -210,11 +194,11 @@ impl Ground {
     }
 
     fn fio(&self, load: &Load) -> Told {
-        let folder = tempfile::tempdir_in(self.mounted.path()).expect("a folder");
+        let folder = tempfile::tempdir_in(self.disk.path()).expect("a folder");
         let mut command = Command::new(testkit::tool("fio").expect("fio"));
         command.args(["--name=x", "--thread", "--norandommap", "--randrepeat=0", "--output-format=json"]);
         command.arg("--filename=file").args(load.fio.split_whitespace());
-        let document = answer(command.current_dir(folder.path()));
+        let document = testkit::json_of(command.current_dir(folder.path()));
         let job = &document["jobs"][0];
         let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{}: {job:#}", load.fio));
         let ways = [&job["read"], &job["write"]];
@@ -231,11 +215,4 @@ impl Ground {
             cpu: (number(&job["usr_cpu"]) + number(&job["sys_cpu"])) / 100.0 * runtime * 1e9 / ops,
         }
     }
-}
-
-fn answer(command: &mut Command) -> Value {
-    let output = command.output().expect("it can be started");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let begin = output.stdout.iter().position(|byte| *byte == b'{').unwrap_or(0);
-    serde_json::from_slice(&output.stdout[begin..]).unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }

@@ -543,7 +543,8 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     if words.get(1).is_some_and(|word| word == "choose") {
         let mut grammar = CommandLine::command();
         grammar.build();
-        words = own_load::divided(words, grammar.find_subcommand("choose").expect("a command of ours"))?;
+        let choose = grammar.find_subcommand("choose").expect("a command of ours");
+        words = own_load::divided(words, choose, has_fio_words)?;
     }
     CommandLine::try_parse_from(words)
 }

@@ -19,8 +19,12 @@ pub(crate) const START: &str = "start";
 /// A workload of a job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLoad {
-    /// Its name.
+    /// Its name. All workloads of a sweep have the same one.
     pub name: &'static str,
+    /// Its values of the swept keys, as in `bs4KiB-iodepth8`. Empty if it is not of a sweep.
+    pub point: String,
+    /// The index of its table in the file.
+    pub table: usize,
     /// Its keys.
     pub spec: LoadSpec,
     /// The workload as this machine runs it.

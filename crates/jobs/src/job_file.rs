@@ -5,7 +5,9 @@
 //!   1. the command line decides whether data may be destroyed and where results go. These are not keys of the file;
 //!   2. an unknown key, a wrong value and keys that contradict each other are refused at their place;
 //!   3. a workload has the name that the file gives it, or that of its pattern. No two have the same name;
-//!   4. workloads run one after the other, except those of a group, which run at the same time: all of the file
+//!   4. a key with several values makes its table a sweep: a workload for each combination. They have one name, and
+//!      take turns;
+//!   5. workloads run one after the other, except those of a group, which run at the same time: all of the file
 //!      (`together`), or those with the same `group`. `groups` checks them.
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use workload::LONGEST_SCHEDULE;
 use crate::error::{JobError, LoadError};
 use crate::groups::{self, GROUP, NAME, NamedLoad, START};
 use crate::load_spec::{KEYS, LoadSpec};
+use crate::load_sweep::{Axis, LoadSweep, MOST_POINTS, PointLoad, SweptKey};
 use crate::load_words::Time;
 use crate::queue_depth::Host;
 use crate::resolved_load::check_rounds;
@@ -141,7 +144,8 @@ impl Job {
     pub fn at_load(&self, index: usize, error: LoadError) -> JobError {
         let Ok(root) = DeTable::parse(&self.text.text) else { return error.into() };
         let head = Table::head(&self.text, root.get_ref());
-        match head.tables().ok().and_then(|tables| head.load_table(tables.get(index)?).ok()) {
+        let table = self.loads.get(index).map(|load| load.table);
+        match head.tables().ok().and_then(|tables| head.load_table(tables.get(table?)?).ok()) {
             Some(table) => table.contradiction(&error),
             None => error.into(),
         }
@@ -192,18 +196,24 @@ impl<'a> Table<'a> {
     fn loads(&self, host: &Host, together: bool) -> Result<(Vec<NamedLoad>, Vec<String>), JobError> {
         let (mut loads, mut warnings): (Vec<NamedLoad>, Vec<String>) = (Vec::new(), Vec::new());
         let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
-        for table in self.tables()? {
+        let mut swept = 0;
+        for (index, table) in self.tables()?.iter().enumerate() {
             let table = self.load_table(table)?;
-            let (load, warning) = table.load(host, together)?;
+            let (points, those) = table.loads_of_table(index, host, together)?;
             let at = table.span_of(if table.table.contains_key(NAME) { NAME } else { "pattern" });
-            if let Some(line) = lines.insert(load.name, at.line) {
-                return Err(JobError::SameName { at, name: load.name.to_owned(), line });
+            let name = points[0].name;
+            if let Some(line) = lines.insert(name, at.line) {
+                return Err(JobError::SameName { at, name: name.to_owned(), line });
             }
-            loads.push(load);
-            warnings.extend(warning);
+            swept += if points.len() > 1 { points.len() } else { 0 };
+            if swept > MOST_POINTS {
+                return Err(JobError::TooMany { at, what: "workloads in the sweeps of a file", most: MOST_POINTS });
+            }
+            loads.extend(points);
+            warnings.extend(those);
         }
         if let Err(groups::Refusal { load, key, why, hint }) = groups::check(&loads) {
-            let table = self.tables()?.get(load).map(|table| self.load_table(table)).transpose()?;
+            let table = self.tables()?.get(loads[load].table).map(|table| self.load_table(table)).transpose()?;
             return Err(match table.filter(|_| !(together && key == GROUP)) {
                 Some(table) => table.bad(key, why, hint),
                 None => self.bad(TOGETHER, why, hint),
@@ -261,8 +271,13 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The workload of this table, and a warning if this machine cannot run it as it is written.
-    fn load(&self, host: &Host, together: bool) -> Result<(NamedLoad, Option<String>), JobError> {
+    /// The workloads of this table, and warnings if this machine cannot run them as they are written.
+    fn loads_of_table(
+        &self,
+        table: usize,
+        host: &Host,
+        together: bool,
+    ) -> Result<(Vec<NamedLoad>, Vec<String>), JobError> {
         const OWN: [&str; 3] = [NAME, GROUP, START];
         let mut known = keys();
         known.extend(OWN.map(str::to_owned));
@@ -272,14 +287,45 @@ impl<'a> Table<'a> {
             false => Err(None),
         };
         self.check(allows, &known)?;
-        let spec: LoadSpec = self.read(|key| !OWN.contains(&key))?;
-        let (load, warning) = spec.load(host).map_err(|error| match error {
+        let axes = self.axes()?;
+        let is_swept = |key: &str| axes.iter().any(|axis| axis.key.name() == key);
+        let load: LoadSpec = self.read(|key| !OWN.contains(&key) && !is_swept(key))?;
+        let (group, start) = self.group_and_start(together)?;
+        if let Some(axis) = axes.first().filter(|_| group.is_some()) {
+            let why = "a load that runs at the same time as others has one value of each key";
+            return Err(self.bad(axis.key.name(), why, "write one value, or let the load run alone"));
+        }
+        let points = LoadSweep { load, axes }.loads(host).map_err(|error| match error {
             JobError::Load(error) => self.contradiction(&error),
             other => other,
         })?;
-        let name = self.name(load.pattern.name())?;
-        let (group, start) = self.group_and_start(together)?;
-        Ok((NamedLoad { name, spec, load, group, start }, warning))
+        let name = self.name(points[0].load.pattern.name())?;
+        let mut warnings: Vec<String> = Vec::new();
+        let loads = points.into_iter().map(|PointLoad { name: point, spec, load, warning }| {
+            warnings.extend(warning.filter(|warning| !warnings.contains(warning)));
+            NamedLoad { name, point, table, spec, load, group, start }
+        });
+        Ok((loads.collect(), warnings))
+    }
+
+    /// The keys with several values, in the order of the file.
+    fn axes(&self) -> Result<Vec<Axis>, JobError> {
+        let mut swept: Vec<(usize, SweptKey, &str)> = Vec::new();
+        for (name, value) in self.table {
+            if let (Some(key), DeValue::String(text)) = (SweptKey::named(name.get_ref()), value.get_ref())
+                && key.has_several(text)
+            {
+                swept.push((name.span().start, key, text));
+            }
+        }
+        swept.sort_unstable_by_key(|(at, ..)| *at);
+        let axis = |(_, key, text): (usize, SweptKey, &str)| {
+            Axis::read(key, text).map_err(|LoadError { why, .. }| {
+                let examples = key.examples().map(|example| format!("{} = \"{example}\"", key.name()));
+                self.bad(key.name(), format!("{text}: {why}"), format!("write {}", examples.join(" or ")))
+            })
+        };
+        swept.into_iter().map(axis).collect()
     }
 
     /// The group of this workload, and its start there.
@@ -417,6 +463,42 @@ mod tests {
             assert!(what.starts_with(said) && tried.contains(hint), "{text}: {what}\n{tried}");
             assert!(error.span().is_some(), "{text}");
         }
+    }
+
+    #[test]
+    fn keys_with_several_values_make_a_sweep() {
+        let text = "[[load]]\nname = 'data'\npattern = 'randread'\niodepth = '1,8'\nbs = '4k..64k*4'\n\
+                    [[load]]\npattern = 'read'\n";
+        let job = read(text).expect("a job");
+        let points: Vec<&str> = job.loads.iter().map(|load| load.point.as_str()).collect();
+        let expected = ["iodepth1-bs4KiB", "iodepth1-bs16KiB", "iodepth1-bs64KiB", "iodepth8-bs4KiB"];
+        assert_eq!((&points[..4], points.len(), points[6]), (&expected[..], 7, ""));
+        assert!(job.loads[..6].iter().all(|load| load.name == "data" && load.table == 0));
+        assert_eq!((job.loads[6].name, job.loads[6].table, job.turns().len()), ("read", 1, 7));
+        assert_eq!(job.loads[3].spec.iodepth, Some(8));
+        let of_point = LoadError::new("bs", "64 KiB", "too large", "use less");
+        assert!(job.at_load(5, of_point).to_string().starts_with("x:5:1: bs: 64 KiB: too large"));
+    }
+
+    #[test]
+    fn wrong_sweeps_have_line_and_column() {
+        let load = |keys: &str| format!("[[load]]\npattern = 'randread'\n{keys}\n");
+        let long = load("jobs = '1..16'\niodepth = '1..16'");
+        for (text, said, hint) in [
+            (load("bs = '4k..64k'"), "x:3:1: bs: 4k..64k: a range of sizes needs", "bs = \"4k..1M*2\" or bs = "),
+            (load("iodepth = '1,x'"), "x:3:1: iodepth: 1,x: \"x\" is not a whole number", "iodepth = \"1..128*2\""),
+            (load("size = '1MiB,2MiB'"), "x:3:8: size: ", ""),
+            (load("jobs = '1,1000'"), "x:3:1: jobs: 1000: it must be from 1 to 512", ""),
+            (load("jobs = '1..32'\niodepth = '1..32'"), "x:4:1: iodepth: 32 x 32 combinations", "sweep fewer"),
+            (load("jobs = '1,2'\ngroup = 'g'"), "x:3:1: jobs: a load that runs at the same time", "run alone"),
+            (format!("{long}{long}name = 'b'"), "x:9:1: more than 256 workloads in the sweeps", "split the file"),
+        ] {
+            let error = read(&text).expect_err(&text);
+            let (what, tried) = (error.to_string(), error.hint().unwrap_or_default());
+            assert!(what.starts_with(said) && tried.contains(hint), "{text}: {what}\n{tried}");
+        }
+        // Percentages are one value.
+        assert_eq!(read(&load("bs = '4k:60,64k:40'")).expect("a mix").loads.len(), 1);
     }
 
     #[test]

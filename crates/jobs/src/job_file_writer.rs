@@ -19,11 +19,19 @@ pub(crate) struct Heading<'a> {
     pub(crate) group: Option<&'a str>,
     /// Its start in the group.
     pub(crate) start: Option<Nanos>,
+    /// Keys with several values, and their texts.
+    pub(crate) swept: &'a [(String, String)],
 }
 
 impl LoadSpec {
-    /// The job file of this workload alone, with the keys that are set.
-    pub fn job_file(&self, targets: &[&str], budget: Option<Nanos>, sustained: Option<Nanos>) -> String {
+    /// The job file of this workload alone, with the keys that are set. `swept` are those with several values.
+    pub fn job_file(
+        &self,
+        swept: &[(String, String)],
+        targets: &[&str],
+        budget: Option<Nanos>,
+        sustained: Option<Nanos>,
+    ) -> String {
         let targets: Vec<String> = targets.iter().map(quoted).collect();
         let head = [
             ("targets", (!targets.is_empty()).then(|| format!("[{}]", targets.join(", "))), ""),
@@ -34,19 +42,20 @@ impl LoadSpec {
         ];
         let mut text = "# diskperf run JOB.toml; `diskperf help io` explains the keys.\n".to_owned();
         lines(&mut text, &head);
-        text + "\n" + &self.table(&Heading::default())
+        text + "\n" + &self.table(&Heading { swept, ..Heading::default() })
     }
 
     /// The table of a job file, with the keys that are set. Rounds and seed are keys of the whole file.
     pub(crate) fn table(&self, heading: &Heading) -> String {
         let values = serde_json::to_value(self).expect("names, texts, numbers and flags");
         // These texts, numbers and flags are the same in JSON and in TOML.
-        let value = |key: &Key| match &values[key.name] {
-            Value::Null | Value::Bool(false) => None,
-            value => Some(value.to_string()),
+        let Heading { name, group, start, swept } = heading;
+        let value = |key: &Key| match (swept.iter().find(|(name, _)| name == key.name), &values[key.name]) {
+            (Some((_, text)), _) => Some(quoted(text)),
+            (None, Value::Null | Value::Bool(false)) => None,
+            (None, value) => Some(value.to_string()),
         };
         let keys = KEYS.all().filter(|key| !OF_THE_RUN.contains(&key.name));
-        let Heading { name, group, start } = heading;
         let start = start.filter(|start| *start > Nanos::ZERO).map(|start| quoted(Time(start)));
         let heading = [
             (NAME, name.map(quoted), "name of the test in the tables"),
@@ -172,7 +181,7 @@ mod tests {
             let spec = spec.explicit();
             prop_assert_eq!(&spec.explicit(), &spec);
             let times = [budget, budget + 1].map(|nanos| Some(Nanos(nanos)));
-            let text = spec.job_file(&[&target, "."], times[0], times[1]);
+            let text = spec.job_file(&[], &[&target, "."], times[0], times[1]);
             let Job { targets, rounds, budget, sustained, seed, load } = toml::from_str(&text).expect(&text);
             prop_assert_eq!(targets, vec![target, ".".to_owned()]);
             prop_assert_eq!([budget, sustained], times.map(|time| time.map(Time)));
@@ -182,9 +191,18 @@ mod tests {
     }
 
     #[test]
+    fn several_values_are_printed_as_typed() {
+        let swept = [("bs".to_owned(), "4k..64k*4".to_owned())];
+        let text = LoadSpec::new(PatternName::Randread).explicit().job_file(&swept, &[], None, None);
+        assert!(text.contains("\nbs = \"4k..64k*4\" "), "{text}");
+        let job = crate::Job::read(&crate::Source::new("x", text), &sample()).expect("a job");
+        assert_eq!(job.loads.len(), 3);
+    }
+
+    #[test]
     fn defaults_are_printed() {
         let spec = LoadSpec { rate: Some(100), ..LoadSpec::new(PatternName::Randrw) };
-        let text = spec.explicit().job_file(&[], None, None);
+        let text = spec.explicit().job_file(&[], &[], None, None);
         for line in
             ["bs = \"4KiB\"", "arrivals = \"constant\"", "reads = 50", "size = \"256MiB\"", "rounds = 5", "seed = 1"]
         {

@@ -6,9 +6,12 @@ use serde::{Deserialize, Serialize};
 use units::sweep::{Growth, Part, RANGE, Range, parts};
 use units::{Bytes, whole};
 
-use crate::error::LoadError;
+use workload::programs::load::Load;
+
+use crate::error::{JobError, LoadError};
 use crate::load_spec::LoadSpec;
 use crate::load_words::{Blocks, Size};
+use crate::queue_depth::Host;
 
 /// The most workloads of a sweep. Chosen: with the default times, they take about an hour, and a longer table is
 /// unreadable.
@@ -51,6 +54,16 @@ impl SweptKey {
             SweptKey::Fsync => "fsync",
             SweptKey::Fdatasync => "fdatasync",
         }
+    }
+
+    /// The key with this name.
+    pub fn named(name: &str) -> Option<SweptKey> {
+        SweptKey::ALL.into_iter().find(|key| key.name() == name)
+    }
+
+    /// Examples of several values.
+    pub(crate) fn examples(self) -> [&'static str; 2] {
+        if self == SweptKey::Bs { ["4k..1M*2", "4k,64k"] } else { ["1..128*2", "1,4"] }
     }
 
     /// True if this text has several values. Block sizes with percentages are one value.
@@ -106,8 +119,9 @@ pub struct Axis {
 impl Axis {
     /// Reads a list of values and ranges, as in `4k..1M*2` or `1,4`. A value that occurs again is left out.
     pub fn read(key: SweptKey, text: &str) -> Result<Axis, LoadError> {
-        let example = if key == SweptKey::Bs { "4k..1M*2 or 4k,64k" } else { "1..128*2, 10..100+10 or 1,4" };
-        let bad = |why: String| LoadError::new(key.name(), text, why, format!("write --{} {example}", key.name()));
+        let [range, list] = key.examples();
+        let bad =
+            |why: String| LoadError::new(key.name(), text, why, format!("write --{} {range} or {list}", key.name()));
         let mut values = Vec::new();
         for part in parts(text) {
             match part {
@@ -146,6 +160,26 @@ fn add_range(key: SweptKey, Range { first, last, growth }: Range, values: &mut V
     Ok(())
 }
 
+impl Axis {
+    /// A value as a key of a job file writes it: `64KiB`, `8`.
+    fn word(&self, value: u64) -> String {
+        if self.key == SweptKey::Bs { Bytes(value).to_string().replace(' ', "") } else { value.to_string() }
+    }
+}
+
+/// A workload of a sweep.
+#[derive(Clone, Debug)]
+pub struct PointLoad {
+    /// The swept values, as in `bs4KiB-iodepth8`. Empty if no key is swept.
+    pub name: String,
+    /// Its keys.
+    pub spec: LoadSpec,
+    /// The workload as this machine runs it.
+    pub load: Load,
+    /// A warning if this machine cannot run it as it is written.
+    pub warning: Option<String>,
+}
+
 /// A workload with swept keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -181,6 +215,35 @@ impl LoadSweep {
         }
         Ok(points)
     }
+
+    /// Every combination as this machine runs it. An error if two are the same there, as all depths are without
+    /// io_uring.
+    pub fn loads(&self, host: &Host) -> Result<Vec<PointLoad>, JobError> {
+        let mut loads: Vec<PointLoad> = Vec::new();
+        for (place, spec) in self.points()?.into_iter().enumerate() {
+            let (load, warning) = spec.load(host)?;
+            if loads.iter().any(|other| other.load == load) {
+                let reason = warning.unwrap_or_else(|| "several values give the same test".to_owned());
+                let depth = spec.iodepth.unwrap_or(1);
+                return Err(LoadError::new("iodepth", depth, reason, "leave out the sweep of --iodepth").into());
+            }
+            loads.push(PointLoad { name: self.name(place), spec, load, warning });
+        }
+        Ok(loads)
+    }
+
+    /// The swept values of a combination.
+    fn name(&self, place: usize) -> String {
+        let mut rest = place;
+        let mut words = Vec::new();
+        for axis in self.axes.iter().rev() {
+            let value = axis.values[rest % axis.values.len()];
+            rest /= axis.values.len();
+            words.push(axis.key.name().to_owned() + &axis.word(value));
+        }
+        words.reverse();
+        words.join("-")
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +252,7 @@ mod tests {
 
     use super::*;
     use crate::load_words::PatternName;
+    use crate::queue_depth::sample;
 
     fn values(key: SweptKey, text: &str) -> Vec<u64> {
         Axis::read(key, text).expect(text).values
@@ -247,6 +311,24 @@ mod tests {
             points.iter().map(of).collect::<Vec<_>>(),
             expected.map(|(size, jobs)| (size.to_owned(), Some(jobs)))
         );
+    }
+
+    #[test]
+    fn each_point_has_a_name() {
+        let axes = vec![
+            Axis { key: SweptKey::Bs, values: vec![4096, 1 << 20] },
+            Axis { key: SweptKey::Iodepth, values: vec![1, 8] },
+        ];
+        let sweep = LoadSweep { load: LoadSpec::new(PatternName::Randread), axes };
+        let names =
+            |host: &Host| sweep.loads(host).map(|loads| loads.into_iter().map(|load| load.name).collect::<Vec<_>>());
+        let expected = ["bs4KiB-iodepth1", "bs4KiB-iodepth8", "bs1MiB-iodepth1", "bs1MiB-iodepth8"];
+        assert_eq!(names(&sample()).expect("four"), expected);
+        let without = Host { no_ring: Some("io_uring is forbidden".to_owned()), ..sample() };
+        let error = names(&without).expect_err("all depths are one").to_string();
+        assert!(error.starts_with("--iodepth 8: io_uring is forbidden"), "{error}");
+        let alone = LoadSweep { load: LoadSpec::new(PatternName::Randread), axes: Vec::new() };
+        assert_eq!(alone.loads(&sample()).expect("one")[0].name, "");
     }
 
     #[test]

@@ -311,7 +311,7 @@ pub(crate) fn check_rounds(rounds: Option<u32>) -> Result<(), LoadError> {
 
 /// Several sizes with percentages that sum to 100. Otherwise the reason, and a hint.
 fn shares(blocks: &[(Size, Option<u32>)]) -> Result<Vec<(u32, u32)>, (String, &'static str)> {
-    let example = "write one size without a percentage, or several as in --bs 4KiB:60,64KiB:40";
+    let example = "write one size without a percentage, or several as in --bs 4KiB:60,64KiB:40; --bs 4k..64k*4 sweeps";
     if blocks.len() > MOST_SIZES {
         return Err((format!("{} sizes are more than the {MOST_SIZES} allowed", blocks.len()), example));
     }

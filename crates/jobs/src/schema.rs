@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::groups::{GROUP, NAME, START};
 use crate::job_file::{Head, LOADS, LONGEST_NAME, OF_THE_RUN};
 use crate::load_spec::LoadSpec;
+use crate::load_sweep::SweptKey;
 
 /// The schema of a job file, written as JSON.
 pub fn schema() -> Schema {
@@ -17,6 +18,21 @@ pub fn schema() -> Schema {
     };
     let mut keys = properties(&mut load);
     OF_THE_RUN.iter().for_each(|key| drop(keys.remove(*key)));
+    for key in SweptKey::ALL {
+        let [range, list] = key.examples();
+        let about = format!(" Several values make a sweep, as in \"{range}\" or \"{list}\".");
+        if let Some(Value::Object(one)) = keys.get_mut(key.name()) {
+            let described = one.remove("description").and_then(|text| Some(text.as_str()?.to_owned() + &about));
+            // Text is a sweep, except of block sizes.
+            let own = Value::Object(std::mem::take(one));
+            let several = serde_json::json!({ "type": "string", "pattern": r"^[^:]*(\.\.|,)[^:]*$" });
+            one.insert("description".to_owned(), described.into());
+            match key {
+                SweptKey::Bs => one.extend(own.as_object().cloned().unwrap_or_default()),
+                _ => drop(one.insert("anyOf".to_owned(), Value::Array(vec![own, several]))),
+            }
+        }
+    }
     let name = |about: &str| {
         serde_json::json!({
             "type": "string",
@@ -80,7 +96,15 @@ mod tests {
         let good = json(include_str!("../samples/job.toml"));
         let problems: Vec<String> = validator.iter_errors(&good).map(|error| error.to_string()).collect();
         assert_eq!(problems, [""; 0]);
+        for swept in ["iodepth = '1..128*2'", "bs = '4k,64k'\njobs = '1,4'", "iodepth = 4", "bs = '4k:60,64k:40'"] {
+            let text = format!("[[load]]\npattern = 'randread'\n{swept}");
+            assert!(
+                Job::read(&Source::new("x", &*text), &sample()).is_ok() && validator.is_valid(&json(&text)),
+                "{text}"
+            );
+        }
         for bad in [
+            "[[load]]\npattern = 'randread'\niodepth = '4'",
             "rounds = 3",
             "round = 3\n[[load]]\npattern = 'read'",
             "[[load]]\nname = 'x'",

@@ -12,9 +12,11 @@ pub mod guest;
 pub mod large_documents;
 pub mod loop_disk;
 pub mod lying_folder;
+pub mod memory_disk;
 pub mod syscall_filter;
 pub mod terminal;
 pub mod token_bucket;
+pub mod turns;
 pub mod write_cache;
 
 use std::env;
@@ -245,6 +247,14 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Runs a program to its end, and reads the JSON that it prints, behind other lines. Panics if it fails.
+pub fn json_of(command: &mut Command) -> serde_json::Value {
+    let output = command.output().expect("it can be started");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let begin = output.stdout.iter().position(|byte| *byte == b'{').unwrap_or(0);
+    serde_json::from_slice(&output.stdout[begin..]).unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
 /// True if a folder is in a tmpfs, according to statfs(2).

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::queueing_law::three;
 use super::{Experiment, Figure};
 
 /// The maximum relative difference of rate and p50 from fio's, and of p99 from the range of fio's own runs.
@@ -16,6 +17,30 @@ pub const EXPERIMENT: Experiment = Experiment {
     figures: 8 + CHEAPER.len(),
     judge: |line| compare(line).or_else(|| cost(line)),
 };
+
+/// Latencies of fsync and fdatasync in turns with fio, whose two runs in each turn are the control.
+pub const SYNCS: Experiment = Experiment {
+    name: "syncs-beside-fio",
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "syncs"],
+    figures: 2,
+    judge: syncs,
+};
+
+fn syncs(line: &Value) -> Option<Figure> {
+    let call = line["sync_beside_fio"].as_str()?;
+    let [ratios, controls, fio] = ["ratios", "controls", "fio_us"].map(|name| three(&line[name]));
+    let (ratios, controls, fio) = (ratios?, controls?, fio?);
+    let (turns, is_decided) = (line["turns"].as_u64()?, line["is_decided"].as_bool()?);
+    let list = |all: [f64; 3], digits: usize| all.map(|one| format!("{one:.digits$}")).join(", ");
+    let measured =
+        format!("{}; fio / fio {}; fio {} us; {turns} turns", list(ratios, 3), list(controls, 3), list(fio, 1));
+    Some(Figure {
+        what: format!("beside fio, p50, p90 and p99 of {call} on an ext4 in memory, as ratios"),
+        asked: format!("all within {} %; fio / fio within 3 %", 100.0 * APART),
+        measured: if is_decided { measured } else { format!("not decided: {measured}") },
+        reached: is_decided && ratios.iter().all(|ratio| (ratio - 1.0).abs() <= APART),
+    })
+}
 
 fn compare(line: &Value) -> Option<Figure> {
     let name = line["beside_fio"].as_str()?;
@@ -74,5 +99,25 @@ mod tests {
             (reached("psync", 1.16), reached("null", 1.16), reached("other", 9.0)),
             (Some(true), Some(false), None)
         );
+    }
+    #[test]
+    fn all_percentiles_of_syncs_count_and_only_if_fio_repeats_itself() {
+        let figure = |ratios: Value, is_decided: bool| {
+            let line = json!({
+                "sync_beside_fio": "fsync", "ratios": ratios, "controls": [1.0, 0.99, 1.02],
+                "fio_us": [40.0, 50.0, 90.0], "turns": 9, "is_decided": is_decided,
+            });
+            syncs(&line)
+        };
+        let reached = |ratios: [f64; 3], is_decided| figure(json!(ratios), is_decided).expect("a figure").reached;
+        assert!(reached([0.96, 1.0, 1.04], true) && !reached([1.0, 1.0, 1.0], false));
+        assert!(!reached([1.06, 1.0, 1.0], true) && !reached([1.0, 0.94, 1.0], true));
+        assert!(!reached([1.0, 1.0, 1.06], true));
+        let undecided = figure(json!([1.0, 1.0, 1.0]), false).expect("a figure").measured;
+        assert!(
+            undecided.starts_with("not decided: 1.000, 1.000, 1.000; fio / fio 1.000, 0.990, 1.020"),
+            "{undecided}"
+        );
+        assert_eq!(figure(json!([1.0, null, 1.0]), true), None);
     }
 }

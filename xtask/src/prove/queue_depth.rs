@@ -1,30 +1,46 @@
-//! Compares rates at queue depth with the better of two fio settings.
+//! Compares rates at queue depth with the best of two fio settings, and of `t/io_uring` if it is on the machine.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// The minimum ratio of our rate to fio's.
-const LEAST: f64 = 0.98;
+/// The minimum ratio of our rate to the best one: on a disk, and on a device in memory, where the programs count.
+const ON_DISK: f64 = 0.98;
+const IN_MEMORY: f64 = 0.97;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "depth-beside-fio",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "depth"],
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "depth", "--", "disk"],
     figures: 4,
-    judge: compare,
+    judge: |line| compare(line, ON_DISK),
 };
 
-fn compare(line: &Value) -> Option<Figure> {
+/// The same on a device in memory, with one job and two.
+pub const MEMORY: Experiment = Experiment {
+    name: "depth-in-memory",
+    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "depth", "--", "memory"],
+    figures: 6,
+    judge: |line| compare(line, IN_MEMORY),
+};
+
+fn compare(line: &Value, least: f64) -> Option<Figure> {
     let load = line["depth_beside_fio"].as_str()?;
     let (ratio, control) = (line["ratio"].as_f64()?, line["control"].as_f64()?);
     let (turns, is_decided) = (line["turns"].as_u64()?, line["is_decided"].as_bool()?);
-    let (fio, rate) = (line["fio"].as_str()?, line["fio_rate"].as_f64()?);
-    let measured = format!("{ratio:.3}; fio / fio {control:.3}, {turns} turns, fio with {fio} {rate:.0}/s");
+    let (best, rate) = (line["best"].as_str()?, line["best_rate"].as_f64()?);
+    let cpu = |program: &str| line["cpu_ns"][program].as_f64().map_or("n.m.".to_owned(), |cpu| format!("{cpu:.0}"));
+    let small = line["t_io_uring"].as_f64().map_or("absent".to_owned(), |rate| format!("{rate:.0}/s"));
+    let measured = format!(
+        "{ratio:.3}; fio / fio {control:.3}, {turns} turns, best is {best} with {rate:.0}/s; t/io_uring {small}; CPU \
+         of an operation {} ns, fio {} ns",
+        cpu("ours"),
+        cpu("fio")
+    );
     Some(Figure {
-        what: format!("rate beside fio: {load}"),
-        asked: format!("at least {LEAST}, fio / fio within 1 %"),
+        what: format!("rate beside the best of fio: {load}"),
+        asked: format!("at least {least}, fio / fio within 1 %"),
         measured: if is_decided { measured } else { format!("not decided: {measured}") },
-        reached: is_decided && ratio >= LEAST,
+        reached: is_decided && ratio >= least,
     })
 }
 
@@ -37,14 +53,20 @@ mod tests {
     #[test]
     fn a_ratio_counts_only_if_fio_repeats_itself() {
         let figure = |ratio: f64, is_decided: bool| {
-            compare(&json!({
-                "depth_beside_fio": "randread", "ratio": ratio, "control": 1.004, "is_decided": is_decided, "turns": 8,
-                "fio": "its default", "fio_rate": 1000.0,
-            }))
-            .expect("a figure")
+            let line = json!({
+                "depth_beside_fio": "randread", "ratio": ratio, "control": 1.004, "is_decided": is_decided, "turns": 9,
+                "best": "t/io_uring", "best_rate": 1000.0, "cpu_ns": {"ours": 900.4, "fio": null}, "t_io_uring": 1000.0,
+            });
+            (EXPERIMENT.judge)(&line).zip((MEMORY.judge)(&line)).expect("a figure")
         };
-        assert!(figure(0.98, true).reached && !figure(0.979, true).reached && !figure(1.1, false).reached);
-        assert!(figure(1.1, false).measured.starts_with("not decided"));
-        assert_eq!(compare(&json!({"depth_beside_fio": "randread", "ratio": 1.0})), None);
+        let [disk, memory] = [|both: (Figure, Figure)| both.0, |both: (Figure, Figure)| both.1];
+        assert!(disk(figure(0.98, true)).reached && !disk(figure(0.979, true)).reached);
+        assert!(memory(figure(0.97, true)).reached && !memory(figure(0.969, true)).reached);
+        assert!(!disk(figure(1.1, false)).reached && !memory(figure(1.1, false)).reached);
+        let measured = disk(figure(1.1, false)).measured;
+        assert!(
+            measured.starts_with("not decided: 1.100; fio / fio 1.004") && measured.contains("900 ns, fio n.m. ns")
+        );
+        assert_eq!(compare(&json!({"depth_beside_fio": "randread", "ratio": 1.0}), 0.9), None);
     }
 }

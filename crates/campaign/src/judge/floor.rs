@@ -14,5 +14,6 @@ pub fn shortfall(facts: &CellFacts) -> Option<Shortfall> {
     let kind = Kind::new(base, phase.unit.first == OpKind::Run);
     // An extent that diskperf chose is the floor, or what the writing time allows.
     let span = phase.steps.span().filter(|span| plan.chosen_span() != Some(*span));
+    let span = span.map(|span| span.saturating_mul(facts.files));
     floor::shortfall(kind, rounds, clock, span)
 }

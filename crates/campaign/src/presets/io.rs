@@ -56,7 +56,11 @@ pub fn row(load: &Load, settings: &Settings, target: &Target) -> Result<Row, Cam
             let bytes = size.unwrap_or(SIZE).0;
             if !bytes.is_multiple_of(smallest) {
                 let why = format!("a file holds a whole number of calls of {} (--bs)", Bytes(smallest));
-                return Err(refused("size", Bytes(bytes), &why, "take a multiple of --bs"));
+                let hint = match bytes - bytes % smallest {
+                    0 => "use a larger file, or a smaller --bs".to_owned(),
+                    whole => format!("use --size {whole}B"),
+                };
+                return Err(refused("size", Bytes(bytes), &why, &hint));
             }
             if bytes < largest {
                 let why = format!("it holds no block of {}", Bytes(largest));
@@ -96,14 +100,14 @@ fn check_alignment(load: &Load, target: &Target) -> Result<(), CampaignError> {
 /// was kept. For a sweep, its knees.
 fn findings(cells: &[Cell]) -> Vec<String> {
     let axes = axes(cells);
-    if !axes.is_empty() {
-        return axes.iter().map(Axis::sentence).collect();
-    }
+    let is_swept = |cell: &&Cell| axes.iter().any(|axis| axis.program == cell.program);
     let said = |cell: &Cell| match cell.latency_ns {
         Some(latency) => Some(tail(cell, latency)),
         None => too_few(cell),
     };
-    cells.iter().flat_map(|cell| said(cell).into_iter().chain(tails_by_kind(cell))).collect()
+    let of_others = cells.iter().filter(|cell| !is_swept(cell));
+    let of_others = of_others.flat_map(|cell| said(cell).into_iter().chain(tails_by_kind(cell)));
+    axes.iter().map(Axis::sentence).chain(of_others).collect()
 }
 
 /// The tail of each kind of operation, if a workload has several.

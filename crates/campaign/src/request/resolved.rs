@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jobs::{Job, JobError, LoadError, LoadSpec, LoadSweep, Source};
+use jobs::{Job, JobError, LoadSpec, LoadSweep, PointLoad, Source};
 use units::Nanos;
 use workload::Mix;
 use workload::programs::load::Load;
@@ -86,19 +86,8 @@ impl Tests {
 
     /// The tests of a sweep, as this machine can run them. A warning about several of them is given once.
     pub fn of_sweep(sweep: &LoadSweep) -> Result<Tests, JobError> {
-        let (host, mut loads, mut warnings) = (host::host(), Vec::new(), Vec::new());
-        for point in sweep.points()? {
-            let (load, warning) = point.load(&host)?;
-            if loads.contains(&load) {
-                let reason = warning.unwrap_or_else(|| "several values give the same test".to_owned());
-                return Err(LoadError::new(
-                    "iodepth",
-                    point.iodepth.unwrap_or(1),
-                    reason,
-                    "leave out the sweep of --iodepth",
-                )
-                .into());
-            }
+        let (mut loads, mut warnings) = (Vec::new(), Vec::new());
+        for PointLoad { load, warning, .. } in sweep.loads(&host::host())? {
             loads.push(load);
             warnings.extend(warning.filter(|warning| !warnings.contains(warning)));
         }

@@ -6,12 +6,14 @@ use std::path::Path;
 use campaign::presets;
 use campaign::targets::TargetKind;
 use clap::error::{ContextKind, ErrorKind};
-use jobs::JobError;
+use jobs::{JobError, fio};
 
+use super::fio_words;
 use super::help_search;
 use super::{Command, CommandLine, parse};
 use crate::documents::job_files;
 use crate::error::{ArgumentError, Error};
+use crate::ui::shell;
 
 /// The reason why a command line cannot be read.
 pub enum Misread {
@@ -24,19 +26,26 @@ pub enum Misread {
 /// Reads a command line. Returns it with the words of the equivalent call that names a command:
 ///   1. if the first word is a command, no other command is tried; a fio job instead of a preset or pattern is refused;
 ///   2. a word that is the name of a command is not a path, also behind options;
-///   3. a word that is neither a target nor an existing path was meant as a command.
+///   3. a word that is neither a target nor an existing path was meant as a command;
+///   4. options of fio without a command were meant for `io`, and a fio job for `import`.
 pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misread> {
     let first = match parse(&words) {
         Ok(line) => return Ok((line, words)),
         // 1
         Err(error) if !error.use_stderr() || words.get(1).is_some_and(|word| is_command(&word.to_string_lossy())) => {
-            return Err(match fio_job(&words).filter(|_| error.use_stderr()) {
-                Some(fault) => Misread::Meaning(Box::new(fault.into())),
+            let fault = || fio_job(&words).map(Error::from).or_else(|| foreign_option(&words, &error).map(Error::from));
+            return Err(match error.use_stderr().then(fault).flatten() {
+                Some(fault) => Misread::Meaning(Box::new(fault)),
                 None => Misread::Words(Box::new(error)),
             });
         }
         Err(error) => error,
     };
+    // 4
+    if let Some(call) = fio_words::call_of_io(&words) {
+        let call = format!("diskperf {}", shell::line(&call[1..]));
+        return Err(Misread::Meaning(Box::new(ArgumentError::FioCall(call).into())));
+    }
     let preset = if words.iter().any(|word| word == "--") { None } else { Some(presets::ALL[0].name) };
     let mut longer = words;
     longer.splice(1..1, ["run"].into_iter().chain(preset).map(OsString::from));
@@ -58,11 +67,49 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         }
         // 3
         if path.symlink_metadata().is_err() {
-            let (word, near) = (target.typed.clone(), help_search::near_commands(&target.typed, &super::command()));
+            let other = OTHER_PROGRAMS.iter().find(|(program, _)| *program == target.typed);
+            let near = match other {
+                Some((_, instead)) => vec![(*instead).to_owned()],
+                None => help_search::near_commands(&target.typed, &super::command()),
+            };
+            let word = target.typed.clone();
             return Err(Misread::Meaning(Box::new(ArgumentError::NoCommand { word, near }.into())));
         }
     }
+    // 4
+    if let Some(fault) = target.and_then(|target| match &target.kind {
+        TargetKind::Directory(path) => job_files::fio_job(path),
+        _ => None,
+    }) {
+        return Err(Misread::Meaning(Box::new(fault.into())));
+    }
     Ok((line, longer))
+}
+
+/// Programs whose users look for a command of that name, and ours.
+const OTHER_PROGRAMS: [(&str, &str); 4] = [
+    ("fio", "import JOB.fio -o JOB.toml"),
+    ("ioping", "io randread --rate 1 --time forever"),
+    ("elbencho", "io randread --direct --iodepth 32 --jobs 4"),
+    ("hyperfine", "choose A B -- COMMAND"),
+];
+
+/// Options that users of other programs expect, and ours.
+const OTHER_OPTIONS: [(&str, &str); 3] =
+    [("--csv", "--format csv"), ("--terse", "--format csv"), ("--minimal", "--format csv")];
+
+/// The error for an option of `io` or `choose` that only fio or another program has.
+fn foreign_option(words: &[OsString], error: &clap::Error) -> Option<ArgumentError> {
+    words.get(1).filter(|word| *word == "io" || *word == "choose")?;
+    let (ErrorKind::UnknownArgument, Some(option)) = wrong_word(error) else { return None };
+    let option = option.split('=').next().unwrap_or_default();
+    if let Some((other, instead)) = OTHER_OPTIONS.iter().find(|(other, _)| *other == option) {
+        return Some(ArgumentError::OtherSpelling(other, instead));
+    }
+    let name = option.strip_prefix("--")?;
+    let has_fio_words = || fio_words::translated(words).is_some();
+    let why = fio::reason(name).or_else(|| has_fio_words().then_some(fio::NO_SUCH_OPTION))?;
+    Some(ArgumentError::FioOption { option: option.to_owned(), why })
 }
 
 /// The error for a fio job among the arguments of `run` or `io`.

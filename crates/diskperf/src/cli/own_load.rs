@@ -1,12 +1,15 @@
 //! `choose TARGET... io PATTERN [OPTION]...`: a workload of your own, with the options of `diskperf io`. The words
 //! after `io` are divided: options of a workload belong to it, and all others to `choose`. So both can be mixed.
 //!
-//! `choose` has its own --rounds, --seed and --size; they mean the same for the workload.
+//! `choose` has its own --rounds, --seed and --size; they mean the same for the workload. Options with several values
+//! make a sweep (`own_sweep`).
 
 use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, CommandFactory, Parser};
 use jobs::LoadSpec;
+
+use super::own_sweep;
 
 /// The option of `choose` that has the workload as JSON. Hidden: the words after `io` become it.
 pub const OPTION: &str = "io-load";
@@ -28,7 +31,11 @@ pub fn parse_load(text: &str) -> Result<LoadSpec, String> {
 }
 
 /// Replaces the words after `io` in a call of `choose`. `choose` is its grammar. Words of other calls stay as they are.
-pub fn divided(words: Vec<OsString>, choose: &clap::Command) -> Result<Vec<OsString>, clap::Error> {
+pub fn divided(
+    words: Vec<OsString>,
+    choose: &clap::Command,
+    has_fio_words: bool,
+) -> Result<Vec<OsString>, clap::Error> {
     if words.get(1).is_none_or(|word| word != "choose") {
         return Ok(words);
     }
@@ -54,9 +61,11 @@ pub fn divided(words: Vec<OsString>, choose: &clap::Command) -> Result<Vec<OsStr
     if !has_pattern && of_choose.iter().any(|word| word == "--help" || word == "-h") {
         return Ok(of_choose);
     }
+    let (of_load, swept) = own_sweep::divided(of_load, has_fio_words);
     let OwnLoad { load } = OwnLoad::try_parse_from(of_load)?;
     let json = serde_json::to_string(&load).expect("plain data");
-    of_choose.insert(2, format!("--{OPTION}={json}").into());
+    let options = [format!("--{OPTION}={json}").into()].into_iter().chain(own_sweep::hidden_option(&swept));
+    of_choose.splice(2..2, options);
     Ok(of_choose)
 }
 
@@ -83,7 +92,8 @@ mod tests {
         grammar.build();
         let choose = grammar.find_subcommand("choose").expect("a command").clone();
         let words = line.split_whitespace().map(OsString::from).collect();
-        divided(words, &choose).map(|words| words.into_iter().map(|word| word.into_string().expect("text")).collect())
+        divided(words, &choose, false)
+            .map(|words| words.into_iter().map(|word| word.into_string().expect("text")).collect())
     }
 
     #[test]
@@ -97,6 +107,16 @@ mod tests {
         let LoadSpec { pattern, fsync, direct, time, rounds, .. } = parse_load(json).expect("a workload");
         assert_eq!((pattern, fsync, direct), (jobs::PatternName::Randrw, Some(8), true));
         assert_eq!((time, rounds), (Some(Time(Nanos::from_secs(1))), None));
+    }
+
+    #[test]
+    fn several_values_are_an_option_of_their_own() {
+        let words = divide("diskperf choose . /x io randread --bs 4k..64k*4 --iodepth 8 --budget 1min").expect("words");
+        assert!(words[2].starts_with("--io-load={") && words[2].contains("\"iodepth\":8"), "{words:?}");
+        assert_eq!(words[3], "--io-sweep=[[\"bs\",\"4k..64k*4\"]]");
+        assert_eq!(words[4..], [".", "/x", "--budget", "1min"]);
+        let line = "diskperf choose . /x io randread --bs 4k..64k*4";
+        assert_eq!(cli::refusal(&line.split(' ').map(OsString::from).collect::<Vec<_>>()), None);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! `io --iodepth 1..128*2`: options of a workload with several values each. The words of such options are taken out,
-//! and become one hidden option with all of them.
+//! and become one hidden option with all of them. The same holds for the words behind `io` in a call of `choose`.
 
 use std::ffi::OsString;
 
 use jobs::{Axis, LoadError, SweptKey};
 
-/// The option of `io` that has the swept options as JSON. Hidden: the words become it.
+/// The option of `io` and `choose` that has the swept options as JSON. Hidden: the words become it.
 pub const OPTION: &str = "io-sweep";
 
 /// The swept options: names and texts, in the order of the command line.
@@ -18,14 +18,15 @@ pub fn parse(text: &str) -> Result<Texts, String> {
 }
 
 impl Texts {
+    /// The swept options and their texts.
+    pub fn all(&self) -> &[(String, String)] {
+        &self.0
+    }
+
     /// The values of the swept options.
     pub fn axes(&self) -> Result<Vec<Axis>, LoadError> {
-        self.0.iter().filter_map(|(name, text)| Some(Axis::read(key(name)?, text))).collect()
+        self.0.iter().filter_map(|(name, text)| Some(Axis::read(SweptKey::named(name)?, text))).collect()
     }
-}
-
-fn key(name: &str) -> Option<SweptKey> {
-    SweptKey::ALL.into_iter().find(|key| key.name() == name)
 }
 
 /// Takes the options with several values out of a call of `io`. Other calls stay as they are. An option that is given
@@ -34,6 +35,19 @@ pub fn without_swept_options(words: Vec<OsString>, has_fio_words: bool) -> Vec<O
     if words.get(1).is_none_or(|word| word != "io") {
         return words;
     }
+    let (mut others, swept) = divided(words, has_fio_words);
+    others.splice(2..2, hidden_option(&swept));
+    others
+}
+
+/// The hidden option with the swept options; `None` if there are none.
+pub fn hidden_option(swept: &Texts) -> Option<OsString> {
+    let json = serde_json::to_string(&swept.0).expect("plain data");
+    (!swept.0.is_empty()).then(|| format!("--{OPTION}={json}").into())
+}
+
+/// Divides words into those without several values, and the swept options.
+pub fn divided(words: Vec<OsString>, has_fio_words: bool) -> (Vec<OsString>, Texts) {
     let (mut others, mut swept) = (Vec::new(), Vec::<(String, String)>::new());
     let mut rest = words.into_iter().peekable();
     while let Some(word) = rest.next() {
@@ -60,18 +74,14 @@ pub fn without_swept_options(words: Vec<OsString>, has_fio_words: bool) -> Vec<O
         }
     }
     others.extend(rest);
-    if !swept.is_empty() {
-        let json = serde_json::to_string(&swept).expect("plain data");
-        others.insert(2, format!("--{OPTION}={json}").into());
-    }
-    others
+    (others, Texts(swept))
 }
 
 /// The swept key that a word names, as in `--bs` or `--bs=4k..1M*2`, and the value after the equals sign.
 fn option(word: &str) -> Option<(SweptKey, Option<&str>)> {
     let name = word.strip_prefix("--")?;
     let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
-    Some((key(name)?, value))
+    Some((SweptKey::named(name)?, value))
 }
 
 #[cfg(test)]

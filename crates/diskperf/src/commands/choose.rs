@@ -10,7 +10,7 @@ use campaign::request::schedule::Schedule;
 use campaign::request::{CacheWish, Environment, RunRequest, Together, Workload};
 use campaign::targets::TargetArgument;
 use clap::Args;
-use jobs::LoadSpec;
+use jobs::{LoadSpec, LoadSweep};
 use stats::inference::ratio_test::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
@@ -19,6 +19,7 @@ use crate::cli::floor::{FloorArguments, check_max_write, parse_max_write};
 use crate::cli::hosts::HostArguments;
 use crate::cli::own_command::CommandArguments;
 use crate::cli::own_load;
+use crate::cli::own_sweep::{self, Texts};
 use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
 use crate::documents::job_files;
@@ -43,13 +44,17 @@ pub struct ChooseArguments {
           hide_possible_values = true, conflicts_with = "command")]
     preset: &'static Preset,
     /// Measure the workloads of a job file instead of a preset, as in `diskperf run JOB.toml`. For one workload, write
-    /// its options after io: `choose A B io randrw --fsync 16`.
+    /// its options after io: `choose A B io randrw --fsync 16`. Options with several values compare the targets at each
+    /// combination: `choose A B io randread --bs 4k..64k*4`.
     #[arg(long, value_name = "JOB.toml", conflicts_with_all = ["preset", "command"])]
     load: Option<PathBuf>,
     /// Workload after `io`, as JSON.
     #[arg(long = own_load::OPTION, hide = true, value_parser = own_load::parse_load,
           conflicts_with_all = ["preset", "command", "load"])]
     io_load: Option<LoadSpec>,
+    /// Options of that workload with several values, as JSON. See `cli::own_sweep`.
+    #[arg(long = own_sweep::OPTION, hide = true, value_parser = own_sweep::parse, requires = "io_load")]
+    io_sweep: Option<Texts>,
     /// Run only this test of the preset, as in commit; can be repeated.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     only: Vec<String>,
@@ -161,6 +166,11 @@ impl ChooseArguments {
 
     /// The workload of your own if there is one, or the preset.
     fn tests(&self) -> Result<(Workload, Tests), Error> {
+        if let Some((load, texts)) = self.io_load.as_ref().zip(self.io_sweep.as_ref()) {
+            let sweep = LoadSweep { load: load.clone(), axes: texts.axes()? };
+            let tests = Tests::of_sweep(&sweep)?;
+            return Ok((Workload::Sweep(sweep), tests));
+        }
         if let Some(load) = &self.io_load {
             return Ok((Workload::Load(load.clone()), Tests::of_load(load)?));
         }

@@ -129,23 +129,20 @@ impl IoArguments {
         Ok(Resolved { request, tests })
     }
 
-    /// Prints the workload as a job file. An error if the workload is not valid, or if an option has
-    /// several values.
+    /// Prints the workload as a job file. An error if it is not valid.
     pub fn print(&self) -> Result<Exit, Error> {
         let axes = self.io_sweep.as_ref().map(Texts::axes).transpose()?.unwrap_or_default();
-        if let Some(axis) = axes.first() {
-            let why = "a job file has one value of each key";
-            let hint = "give one value, or leave out --print-job";
-            return Err(LoadError::new(axis.key.name(), "", why, hint).into());
+        for point in (LoadSweep { load: self.load.clone(), axes }).points()? {
+            point.check(host::LIMITS)?;
         }
-        self.load.check(host::LIMITS)?;
         let mut load = self.load.explicit();
         // The default size does not apply to an existing file, which is read to its end.
         if self.targets.iter().any(|target| matches!(target.kind, TargetKind::File(_))) {
             load.size = self.load.size;
         }
         let targets: Vec<&str> = self.targets.iter().map(|target| target.typed.as_str()).collect();
-        output::print(&load.job_file(&targets, self.budget, self.sustained.time()))?;
+        let swept = self.io_sweep.as_ref().map_or(&[][..], Texts::all);
+        output::print(&load.job_file(swept, &targets, self.budget, self.sustained.time()))?;
         Ok(Exit::Done)
     }
 }

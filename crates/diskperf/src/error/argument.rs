@@ -18,6 +18,12 @@ pub enum ArgumentError {
     OptionsFirst(String),
     #[error("{0} is not a part of the paper")]
     NoSuchPart(String),
+    #[error("`diskperf io` takes options of fio")]
+    FioCall(String),
+    #[error("{option} is an option of fio: {why}")]
+    FioOption { option: String, why: &'static str },
+    #[error("there is no option {0}")]
+    OtherSpelling(&'static str, &'static str),
 
     // Targets of a preset.
     #[error("{option} does not apply to {preset}")]
@@ -78,6 +84,11 @@ impl ArgumentError {
             ArgumentError::NoSuchPart(_) => {
                 usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions, vaxmix and lfs")
             }
+            ArgumentError::FioCall(call) => usage(format!("write io in front: {call}")),
+            ArgumentError::FioOption { option, .. } => {
+                usage(format!("leave {option} out; `diskperf import -- fio ...` lists all options that diskperf lacks"))
+            }
+            ArgumentError::OtherSpelling(_, instead) => usage(format!("use {instead}")),
 
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
             ArgumentError::GivenSizes(_) => usage("leave --max-write out; --size sets the size of large files"),

@@ -34,7 +34,11 @@ pub fn export(job: &Job) -> Exported {
     });
     for (waits, load) in in_order {
         // fio gives [global] another meaning.
-        let name = if load.name == "global" { "global-" } else { load.name };
+        let name = match (load.name, load.point.as_str()) {
+            ("global", "") => "global-".to_owned(),
+            (name, "") => name.to_owned(),
+            (name, point) => format!("{name}-{point}"),
+        };
         let _ = write!(text, "\n[{name}]\n");
         if waits {
             text += "stonewall\n";
@@ -46,7 +50,7 @@ pub fn export(job: &Job) -> Exported {
         for (key, value) in &section.settings {
             let _ = writeln!(text, "{key}={value}");
         }
-        differences.extend(section.differences.into_iter().map(|what| format!("{}: {what}", load.name)));
+        differences.extend(section.differences.into_iter().map(|what| format!("{name}: {what}")));
     }
     Exported { job: text, differences }
 }

@@ -104,7 +104,8 @@ fn job_file(conversion: Conversion<'_>, loads: &[SectionLoad<'_>]) -> Imported {
     }
     for SectionLoad { name, section, spec, delay, group, .. } in loads {
         let start = delay.as_ref().map(|(_, start)| *start);
-        let heading = Heading { name: Some(name), group: group.as_deref().filter(|_| !is_together), start };
+        let group = group.as_deref().filter(|_| !is_together);
+        let heading = Heading { name: Some(name), group, start, ..Heading::default() };
         job += &format!("\n# line {}\n{}", line(section.span.start), spec.table(&heading));
     }
     Imported { job, differences }

@@ -291,7 +291,7 @@ fn each_key_means_the_same_on_the_command_line_in_job_files_in_fio_and_in_json()
         assert_eq!(expected.to_string().trim_matches('"'), value, "{key}");
         assert_eq!(serde_json::from_value::<LoadSpec>(json(&typed)).expect(key), typed);
 
-        let text = typed.job_file(&[], None, None);
+        let text = typed.job_file(&[], &[], None, None);
         assert!(text.contains(&format!("\n{key} = {expected}")), "{text}");
         let job = job(&text).expect(key);
         assert_eq!(load(&job), typed, "{text}");

@@ -58,4 +58,14 @@ pub(super) const REASONS: [(&str, &str); 14] = [
 ];
 
 /// The reason for all other settings.
-pub(super) const NO_SUCH_OPTION: &str = "diskperf has no such option";
+pub const NO_SUCH_OPTION: &str = "diskperf has no such option";
+
+/// True for a setting that does not change the measurement, or that diskperf always has.
+pub fn has_no_effect(name: &str) -> bool {
+    NEEDLESS.contains(&name)
+}
+
+/// The reason why a setting of fio is not converted, if it is known.
+pub fn reason(name: &str) -> Option<&'static str> {
+    REASONS.iter().find(|(known, _)| *known == name).map(|(_, why)| *why)
+}

@@ -163,8 +163,8 @@ pub(crate) fn legend(cells: &[Cell]) -> String {
     if said.is_empty() { String::new() } else { format!("{}\n", said.join("; ")) }
 }
 
-/// Returns block size, O_DIRECT, queue depths and file size of a program that accesses single blocks. Sizes that differ
-/// are in the names.
+/// Returns block size, O_DIRECT, queue depths, file size and jobs of a program that accesses single blocks. Sizes that
+/// differ are in the names.
 fn explained(program: &str, cells: &[Cell]) -> Option<String> {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.program == program).collect();
     let numbers = |key: &str| different(cells.iter().filter_map(|cell| cell.number(key)));
@@ -184,7 +184,11 @@ fn explained(program: &str, cells: &[Cell]) -> Option<String> {
         [bytes] => format!(", file of {}", Bytes(*bytes)),
         _ => String::new(),
     };
-    Some(format!("{program}: {block}{through}{depths}{span}"))
+    let jobs = match &numbers("jobs")[..] {
+        [] | [1] => String::new(),
+        jobs => format!(", {} jobs", jobs.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ")),
+    };
+    Some(format!("{program}: {block}{through}{depths}{span}{jobs}"))
 }
 
 /// Returns the cells in the order of the table, in groups with a title each.

@@ -103,6 +103,36 @@ fn fio_options_are_translated_and_shown() {
 }
 
 #[test]
+fn words_of_other_programs_get_a_hint() {
+    let cli = Cli::new();
+    std::fs::write(cli.path().join("db.fio"), "[a]\nrw=read\n").expect("a fio job");
+    for (line, said, hint) in [
+        ("--name=x --rw=randread --bs=4k", "takes options of fio", "diskperf io --name=x --rw=randread --bs=4k"),
+        ("fio --rw=read .", "takes options of fio", "diskperf io --rw=read ."),
+        ("fio db.fio", "fio is not a command", "diskperf import JOB.fio -o JOB.toml"),
+        ("db.fio", "db.fio is a fio job", "diskperf import db.fio -o db.toml"),
+        ("ioping .", "ioping is not a command", "diskperf io randread --rate 1 --time forever"),
+        ("io --rw=read --verify=crc32c .", "--verify is an option of fio: diskperf always checks", "import -- fio"),
+        ("io --rw=read --cgroup=x .", "--cgroup is an option of fio: diskperf has no such option", "import -- fio"),
+        ("io randread --csv .", "there is no option --csv", "use --format csv"),
+        ("io write --bs 2300 --size 22M .", "a whole number of calls of 2300 B", "use --size 23066700B"),
+        ("io --rw=read --filename=/dev/null", "/dev/null is not a regular file", ""),
+    ] {
+        cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: ", hint]);
+    }
+    // A word that neither program has stays an error of the grammar.
+    cli.refuses(&["io", "randread", "--cgroup", "x"], 2, &["unexpected argument '--cgroup'"]);
+}
+
+#[test]
+fn several_jobs_are_named_below_the_table_and_span_all_their_files() {
+    let cli = Cli::new();
+    let words = "io randread --size 1MiB --jobs 4 --time 30ms --rounds 1 --engine posix";
+    let table = cli.well(&words.split(' ').collect::<Vec<_>>()).out;
+    assert!(table.contains("queue depth 1, file of 1 MiB, 4 jobs"), "{table}");
+}
+
+#[test]
 fn latencies_are_exported_as_an_interval_log() {
     let cli = Cli::new();
     let stored = ["--store", "runs.sqlite"];

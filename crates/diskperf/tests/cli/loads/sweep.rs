@@ -85,9 +85,52 @@ fn wrong_sweeps_are_refused_with_a_hint() {
         ("--jobs 1,4 --jobs 2", "--jobs: it is given twice"),
         ("--jobs 1,1000", "--jobs 1000: it must be from 1 to 512"),
         ("--jobs 1,4 --time forever", "--time forever: a sweep needs an end"),
-        ("--jobs 1,4 --print-job", "--jobs: a job file has one value"),
     ] {
         let line = format!("io randread {words}");
         cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: "]);
     }
+}
+
+#[test]
+fn a_job_file_can_sweep_beside_other_loads() {
+    let cli = Cli::in_memory();
+    let printed = cli.well(&sweep(&["--print-job"])).out;
+    for line in ["bs = \"4k..8k*2\" ", "jobs = \"1,2\" "] {
+        assert!(printed.contains(line), "{line}: {printed}");
+    }
+    let job = format!("{printed}\n[[load]]\nname = \"log\"\npattern = \"commit\"\nsize = \"16KiB\"\n");
+    std::fs::write(cli.path().join("swept.toml"), job).expect("a job");
+    let document = cli.document(&["run", "swept.toml", "--json"]);
+    let row = |cell: &Value| {
+        let number = |key: &str| cell["parameters"][key].as_u64();
+        (cell["program"].as_str().expect("a name").to_owned(), number("buffer_bytes"), number("jobs"))
+    };
+    let rows: Vec<_> = cells(&document).iter().map(row).collect();
+    let of_sweep = |bytes, jobs| ("randread".to_owned(), Some(bytes), Some(jobs));
+    assert_eq!(rows[..4], [of_sweep(4096, 1), of_sweep(4096, 2), of_sweep(8192, 1), of_sweep(8192, 2)]);
+    assert_eq!((rows.len(), rows[4].0.as_str()), (5, "log"));
+    let findings: Vec<&str> =
+        list(&document["run"], "findings").iter().map(|finding| finding.as_str().expect("a sentence")).collect();
+    assert!(findings[0].starts_with("randread over bs: ") && findings[1].starts_with("randread over jobs: "));
+    assert!(findings[2].starts_with("log on "), "the load beside the sweep has its own: {findings:?}");
+    // fio has no sweeps: each point is a section.
+    let exported = cli.well(&["export", "--to", "fio", "swept.toml"]).out;
+    for section in ["[randread-bs4KiB-jobs1]", "[randread-bs8KiB-jobs2]", "[log]"] {
+        assert!(exported.contains(section), "{section}: {exported}");
+    }
+}
+
+#[test]
+fn choose_compares_the_targets_at_each_point() {
+    let cli = Cli::new();
+    let line = "choose slow=sim:vax780-sc780,drive.rpm=1800 fast=sim:vax780-sc780 io randread --bs 4k,8k --time 2s \
+                --size 1MiB --need randread>=1/s --json";
+    let document = cli.document(&line.split_whitespace().collect::<Vec<_>>());
+    let choice = &document["run"]["choice"];
+    let word = |pair: &Value, key: &str| pair[key].as_str().expect("a word").to_owned();
+    let compared: Vec<[String; 2]> =
+        list(choice, "comparisons").iter().map(|pair| ["program", "faster"].map(|key| word(pair, key))).collect();
+    assert_eq!(compared, [["randread, buffer 4 KiB", "fast"], ["randread, buffer 8 KiB", "fast"]], "{choice:#}");
+    assert_eq!(choice["needs"][0]["met"], true, "{choice:#}");
+    cli.refuses(&["choose", ".", "/tmp", "io", "randread", "--bs", "4k..64k"], 2, &["needs a factor", "hint: "]);
 }

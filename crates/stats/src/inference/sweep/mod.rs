@@ -10,8 +10,8 @@ use workload::RateBase;
 use crate::results::cell::{Cell, Rate};
 use knee::{Knee, Point, knee};
 
-/// The preset of a workload of the user, the only one that is swept.
-const PRESET: &str = "io";
+/// The presets of workloads of the user, the only ones that are swept.
+const PRESETS: [&str; 2] = ["io", "job"];
 
 /// The parameters of results that a sweep can vary, each with its option.
 const SETTINGS: [(&str, &str); 7] = [
@@ -56,10 +56,15 @@ pub struct Curve<'a> {
 /// The swept settings of a run, each with its curves.
 pub fn axes(cells: &[Cell]) -> Vec<Axis<'_>> {
     let mut programs: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| cell.preset == PRESET && !cell.together) {
+    for cell in cells.iter().filter(|cell| is_of_user(cell)) {
         programs.entry(&cell.program).or_default().push(cell);
     }
     programs.into_iter().flat_map(|(program, cells)| of_program(program, &cells)).collect()
+}
+
+/// True if a workload of the user ran alone.
+fn is_of_user(cell: &Cell) -> bool {
+    PRESETS.contains(&cell.preset.as_str()) && !cell.together
 }
 
 /// True if the parameters of these results make a sweep.
@@ -111,7 +116,7 @@ impl Axis<'_> {
 
     /// True if the result is of its workload.
     pub fn shows(&self, cell: &Cell) -> bool {
-        cell.preset == PRESET && !cell.together && cell.program == self.program
+        is_of_user(cell) && cell.program == self.program
     }
 
     /// The points of one of its curves.
@@ -181,7 +186,7 @@ mod tests {
             measured: true,
             rate: Some(rate),
             parameters: settings.collect(),
-            ..Cell::named(Provenance::Measured, PRESET, "randread", "randread", target)
+            ..Cell::named(Provenance::Measured, PRESETS[0], "randread", "randread", target)
         }
     }
 
