@@ -95,7 +95,11 @@ fn cache<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result
         if requests || findings.bytes.rate.is_ok_and(|rate| is_same(rate.value, drain.value)) {
             return both(NotMeasured::Hidden("a bucket limits writes first"));
         }
-        if findings.flush_drain.is_ok_and(|flush| !is_same(flush.value, drain.value)) {
+        // A flush also shows that the cache was empty before.
+        let Ok(flush) = findings.flush_drain else {
+            return both(NotMeasured::Hidden("no flush shows what a write cache drains: it may be a bucket of writes"));
+        };
+        if !is_same(flush.value, drain.value) {
             return both(NotMeasured::Hidden("the drain rates of flushes and of the full cache differ"));
         }
     }

@@ -25,13 +25,14 @@ mod stripes;
 pub mod target;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 use stats::probe::{Measured, NotMeasured};
 use units::Nanos;
 use workload::TapePlayer;
 
 pub use device_file::device_file;
-pub use findings::{Bucket, Direction, Findings, Rotating, Scope};
+pub use findings::{Bucket, Direction, Findings, Rotating, Scope, Zone};
 pub use rows::rows;
 use session::Session;
 pub use session::{Player, Step};
