@@ -12,8 +12,9 @@ use testkit::{run, tool};
 /// Bytes of the disks: room for a journal and the largest file of these runs.
 const DISK: u64 = (320 << 20) + testkit::fuse::APART;
 
-/// The tool that makes a file system, its options, and the options of the mount.
+/// The bytes of a disk, the tool that makes a file system on it, its options, and the options of the mount.
 pub struct Format {
+    pub bytes: u64,
     pub tool: &'static str,
     pub options: &'static [&'static str],
     pub mount: &'static str,
@@ -21,6 +22,7 @@ pub struct Format {
 
 /// An ext4 that is completely written when it is made.
 pub const EXT4: Format = Format {
+    bytes: DISK,
     tool: "mkfs.ext4",
     options: &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"],
     mount: "defaults",
@@ -44,7 +46,7 @@ impl Ground {
     /// Makes this file system on such a disk. Without knobs, the disk is a loop device that goes through the page cache
     /// to a file in memory.
     pub fn formatted(knobs: Option<Knobs>, format: &Format) -> Result<Ground, String> {
-        let (folder, image) = image()?;
+        let (folder, image) = image(format.bytes)?;
         let Some(knobs) = knobs else {
             let mut disk = LoopDisk::attach_through_cache(&folder.path().join(IMAGE))?;
             let point = mounted(&mut disk, folder.path(), format)?;
@@ -53,6 +55,8 @@ impl Ground {
         let below = folder.path().join("below");
         fs::create_dir(&below).map_err(no_disk)?;
         let fuse = OneFile::mount(&below, image, Knobs::default()).map_err(no_disk)?;
+        // Its memory is free again even if this process is killed.
+        fs::remove_file(folder.path().join(IMAGE)).map_err(no_disk)?;
         let mut disk = LoopDisk::attach(&fuse.file())?;
         let point = mounted(&mut disk, folder.path(), format)?;
         fuse.turn(knobs);
@@ -81,7 +85,7 @@ impl Drop for Ground {
 const IMAGE: &str = "image";
 
 /// Enters a private mount namespace, and makes a file in memory for a disk.
-fn image() -> Result<(TempDir, File), String> {
+fn image(bytes: u64) -> Result<(TempDir, File), String> {
     if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
         return Err("needs root and /dev/fuse".to_owned());
     }
@@ -89,7 +93,7 @@ fn image() -> Result<(TempDir, File), String> {
     let folder = tempfile::tempdir_in("/dev/shm").map_err(no_disk)?;
     let path = folder.path().join(IMAGE);
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(no_disk)?;
-    file.set_len(DISK).map_err(no_disk)?;
+    file.set_len(bytes).map_err(no_disk)?;
     Ok((folder, file))
 }
 
