@@ -9,8 +9,9 @@ use super::estimate::{Estimate, Measured, NotMeasured, WIDEST, check_halves, che
 /// Fewest completions on the two lines together.
 const FEWEST: u32 = 60;
 
-/// Fewest completions on each line.
+/// Fewest different times of completions on each line, and on both together.
 const FEWEST_ON_A_LINE: usize = 10;
+const FEWEST_POINTS: u32 = 20;
 
 /// Knees that are tried, over the whole time. Each finer search tries as many.
 const TRIED: usize = 100;
@@ -66,13 +67,17 @@ struct Knee {
 pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
     let mut ends = ends.to_vec();
     ends.sort_unstable();
-    let points: Vec<(f64, f64)> =
-        ends.iter().enumerate().map(|(index, end)| ((*end as f64 - service) / 1e9, (index + 1) as f64)).collect();
+    // Completions that were seen together came at any time before: only their sum is right at that time.
+    let is_last = |index: usize| ends.get(index + 1) != Some(&ends[index]);
+    let points: Vec<(f64, f64)> = (0..ends.len())
+        .filter(|index| is_last(*index))
+        .map(|index| ((ends[index] as f64 - service) / 1e9, (index + 1) as f64))
+        .collect();
     let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN };
-    if let Err(why) = check_samples(points.len(), FEWEST) {
+    if let Err(why) = check_samples(ends.len(), FEWEST).and(check_samples(points.len(), FEWEST_POINTS)) {
         return unknown(why);
     }
-    let whole = points.len() as f64 / (points[points.len() - 1].0 + service / 1e9);
+    let whole = ends.len() as f64 / (points[points.len() - 1].0 + service / 1e9);
     match knee(&points) {
         Err(why) => match from_the_start(&points, service, depth) {
             Ok((rate, reserve)) => {
@@ -138,7 +143,7 @@ fn check_waits(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(), No
 
 /// The rate of a gate: requests wait, the rate is steady, and there is no reserve.
 fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32) -> Measured {
-    check_samples(points.len(), FEWEST)?;
+    check_samples(points.len(), FEWEST_POINTS)?;
     check_waits(points, service, depth)?;
     let fitted = |points: &[(f64, f64)]| line(points).ok_or(NotMeasured::Hidden("all completions at one time"));
     let rest = &points[points.len() / 4..];
@@ -233,6 +238,18 @@ mod tests {
         assert!((rate / 1500.0 - 1.0).abs() < 1e-4, "{rate}");
         assert!((tokens / 3999.0 - 1.0).abs() < 1e-3, "{tokens}");
         assert!((found.gate.expect("a gate before the knee").value / 16_000.0 - 1.0).abs() < 1e-3);
+    }
+
+    /// A host that collects completions late, because it waits for room to issue the next requests.
+    #[test]
+    fn completions_that_are_seen_together_change_nothing() {
+        for (burst, batch) in [(600.0, 20), (200.0, 8)] {
+            let ends = bucket(500.0, burst, 10_000.0, 300_000, 0);
+            let seen = |chunk: &[u64]| vec![chunk[chunk.len() - 1]; chunk.len()];
+            let found = limit(&ends.chunks(batch).flat_map(seen).collect::<Vec<u64>>(), 300_000.0, 32);
+            assert!((found.rate.expect("steady").value / 500.0 - 1.0).abs() < 0.002, "{found:?}");
+            assert!((found.reserve.expect("a knee").value / burst - 1.0).abs() < 0.005, "{found:?}");
+        }
     }
 
     #[test]
