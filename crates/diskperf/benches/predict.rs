@@ -252,16 +252,22 @@ fn made((service, operations, bytes): (u64, u64, u64)) -> Ground {
     Ground::formatted(Some(knobs), &ROOMY).unwrap_or_else(|reason| panic!("no disk: {reason}"))
 }
 
+/// Attempts to probe a disk. A busy machine may hide all latencies.
+const ATTEMPTS: usize = 3;
+
 /// The law of a disk, as `probe` measures it when the disk is first needed.
 fn probed(name: &str, disk: &Ground, state: &Path) -> PathBuf {
     let file = state.join(format!("{name}.toml"));
-    if !file.exists() {
-        eprintln!("  probing {name}");
-        let store = state.join("store.sqlite");
+    let store = state.join("store.sqlite");
+    for attempt in 1..=ATTEMPTS {
+        if file.exists() {
+            break;
+        }
+        eprintln!("  probing {name}, attempt {attempt}");
         let ended = run(disk.point(), &["probe", text(disk.point()), "-o", text(&file), "--store", text(&store)]);
-        assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
-        eprintln!("{}", ended.out);
+        eprintln!("{}{}", ended.out, ended.err);
     }
+    assert!(file.exists(), "{name} has no law: the machine is too busy; the next call continues");
     file
 }
 

@@ -112,6 +112,9 @@ impl MachineFault {
                 "the file of a device begins with kind = \"law\", as `diskperf probe TARGET -o disk.toml` writes it"
                     .to_owned()
             }
+            MachineFault::MissingFigure { field, .. } if ["capacity", "alignment"].contains(&field.as_str()) => {
+                format!("write {field} = {{ value = 512, unit = \"bytes\", source = \"inferred\", from = \"why\" }}")
+            }
             MachineFault::MissingFigure { field, .. } => {
                 let key = field.rsplit('.').next().unwrap_or(field);
                 format!("if it is not known, write {key} = {{ value = \"n.m.\", reason = \"why\" }}")

@@ -97,7 +97,8 @@ fn scope<P: Player>(
     // The steady rate of writes needs the whole bucket again.
     session.rest(session.settings.rest)?;
     let written = play(session, findings, TapeKind::Write, size, session.settings.flat_out)?;
-    let is_limited = written.rate.is_ok_and(|of_writes| is_same(of_reads.value, of_writes.value * each));
+    // After the bucket of reads was found, the same steady rate of writes is no coincidence, even if its burst is hidden.
+    let is_limited = is_same(of_reads.value, written.last * each);
     Ok(if is_limited { Scope::All } else { Scope::Unclear })
 }
 
@@ -123,7 +124,7 @@ fn play_step<P: Player>(
 ) -> Result<Limit, P::Fault> {
     let table = if kind == TapeKind::Read { &findings.reads.latency } else { &findings.writes.latency };
     let latency = table.iter().find(|(size, _)| *size == bytes).map(|(_, latency)| *latency);
-    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN };
+    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN, last: f64::NAN };
     let Some(latency) = latency else {
         let why = NotMeasured::Hidden("the device does not take requests of this size");
         return Ok(unknown(why));

@@ -101,7 +101,9 @@ fn seeks<P: Player>(session: &mut Session<'_, P>, turn: f64, step: u64) -> Resul
     for percent in WITHOUT_SEEK {
         let first = session.player.capacity() / u64::from(SECTOR) * u64::from(percent) / 100;
         let first = first + session.chance.below(NEARBY);
-        without.push(bracket(session, SeekOf { sectors: [first + 1, first], step }, turn)?);
+        // No read-ahead has the sector before.
+        let sectors = if step > 0 { [first + 1, first] } else { [first, first + 1] };
+        without.push(bracket(session, SeekOf { sectors, step }, turn)?);
     }
     without.sort_by(|one, other| one.high().total_cmp(&other.high()));
     let none = without[0];

@@ -252,6 +252,8 @@ fn the_disks_of_all_machines_come_back() {
     }
     let is_known =
         |name: &str| machines.iter().any(|(machine, turn, zones, _)| machine == name && *turn && *zones == 1);
+    let has_seeks = |name: &str| machines.iter().any(|(machine, .., seeks)| machine == name && *seeks == 4);
+    assert!(has_seeks("vax780-sc780"), "{machines:?}");
     // Tables D1 and D2 of 1983: the Eagle and the RA81.
     assert!(is_known("vax780-sc780") && is_known("vax750-uda50"), "{machines:?}");
 }
