@@ -97,7 +97,7 @@ fn scope<P: Player>(
     // The steady rate of writes needs the whole bucket again.
     session.rest(session.settings.rest)?;
     let written = play(session, findings, TapeKind::Write, size, session.settings.flat_out)?;
-    // After the bucket of reads was found, the same steady rate of writes is no coincidence, even if its burst is hidden.
+    // After the bucket of reads was found, the same steady rate of writes is no coincidence, with or without a burst.
     let is_limited = is_same(of_reads.value, written.last * each);
     Ok(if is_limited { Scope::All } else { Scope::Unclear })
 }

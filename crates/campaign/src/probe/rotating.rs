@@ -42,6 +42,9 @@ const NEARBY: u64 = 4000;
 /// spreads them by more, and would make seeks wrong.
 const AGREE: f64 = 0.002;
 
+/// The shortest of them is at most this share of a turn shorter. Ours: more would make seeks wrong by percents.
+const NEAR: f64 = 0.01;
+
 /// Halvings of the bracket of a seek. Ours: a turn becomes microseconds.
 const HALVINGS: usize = 12;
 
@@ -94,8 +97,8 @@ pub(crate) fn angle(before: f64, turn: f64) -> f64 {
     turns - turns.round()
 }
 
-/// Seeks of several lengths. What a read takes without a seek is subtracted: the shortest of several places, because
-/// neighbours may be on two cylinders. All others but one must agree with it. `step` is [`SeekOf::step`].
+/// Seeks of several lengths. What a read takes without a seek is subtracted: the median of several places, because
+/// neighbours may be on two cylinders. All others but one must agree with it, and none may be much shorter. `step` is [`SeekOf::step`].
 fn seeks<P: Player>(session: &mut Session<'_, P>, turn: f64, step: u64) -> Result<Vec<(u32, Measured)>, P::Fault> {
     let mut without = Vec::new();
     for percent in WITHOUT_SEEK {
@@ -106,8 +109,10 @@ fn seeks<P: Player>(session: &mut Session<'_, P>, turn: f64, step: u64) -> Resul
         without.push(bracket(session, SeekOf { sectors, step }, turn)?);
     }
     without.sort_by(|one, other| one.high().total_cmp(&other.high()));
-    let none = without[0];
-    let agree = without[without.len() - 2].high() - none.high() < AGREE * turn;
+    let none = without[without.len() / 2];
+    let off = |bracket: &SeekBracket| (bracket.high() - none.high()).abs() / turn;
+    let agree =
+        without.iter().filter(|bracket| off(bracket) < AGREE).count() + 1 >= without.len() && off(&without[0]) < NEAR;
     let sectors = session.player.capacity() / u64::from(SECTOR);
     let mut seeks = Vec::new();
     for percent in SEEKS {
