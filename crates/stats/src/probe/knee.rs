@@ -151,8 +151,8 @@ fn check_waits(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(), No
 
 /// The rate of a gate: requests wait, the rate is steady, and there is no reserve.
 fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32) -> Measured {
-    check_samples(points.len(), FEWEST_POINTS)?;
     check_waits(points, service, depth)?;
+    check_samples(points.len(), FEWEST_POINTS)?;
     let fitted = |points: &[(f64, f64)]| line(points).ok_or(NotMeasured::Hidden("all completions at one time"));
     let rest = &points[points.len() / 4..];
     let (first, second) = rest.split_at(rest.len() / 2);
