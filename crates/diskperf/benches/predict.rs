@@ -41,7 +41,7 @@ const TESTS: [Test; 7] = [
     ("sqlite", None, &["sqlite3", "x.db", "SQL"]),
     ("git", Some("cp -r TREE tree"), &["sh", "-c", "cd tree && git init -q . && git add ."]),
     ("copy", Some("cp -r TREE tree"), &["cp", "-r", "tree", "copy"]),
-    ("grep", Some("cp -r TREE tree"), &["sh", "-c", "grep -rc zzyzx tree > counts"]),
+    ("grep", Some("cp -r TREE tree"), &["sh", "-c", "grep -rc text tree > counts"]),
     ("dd", None, &["dd", "if=/dev/zero", "of=big", "bs=64K", "count=320", "conv=fsync", "status=none"]),
 ];
 

@@ -20,6 +20,7 @@ mod latencies;
 mod limits;
 mod rotating;
 mod rows;
+mod sector_reads;
 mod session;
 mod stripes;
 pub mod target;

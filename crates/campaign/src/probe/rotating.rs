@@ -4,18 +4,16 @@ use stats::probe::Measured;
 use stats::probe::rotation::{Visit, turn};
 use stats::probe::seek::SeekBracket;
 use units::Nanos;
-use workload::{Served, TapeKind, TapeRequest};
+use workload::{TapeKind, TapeRequest};
 
 use super::findings::Rotating;
 use super::hidden;
+use super::sector_reads::{SECTOR, is_cached, play};
 use super::session::{Player, Session, Step, request};
 use super::zones;
 
 /// Small reads of a rotating disk spread by at least this many nanoseconds. Ours: most of the shortest turn.
 pub(crate) const LEAST_SPREAD: f64 = 1.5e6;
-
-/// Bytes of a sector.
-pub(crate) const SECTOR: u32 = 512;
 
 /// Sectors that are read again and again, and how often. Ours: a drive's cache has forgotten a sector when it comes
 /// again.
@@ -24,10 +22,6 @@ const READ: usize = 4;
 
 /// Sectors are in random order within groups of this size, so that at least all others come before one comes again.
 const GROUP: usize = 12;
-
-/// A read that took less did not wait for its sector: the drive's cache answered. The design's: a command and its
-/// transfer take less.
-const CACHED: Nanos = Nanos::from_micros(400);
 
 /// Lengths of seeks, in percent of the capacity.
 const SEEKS: [u32; 4] = [1, 10, 33, 95];
@@ -80,25 +74,9 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Option<
     Ok(Some(Rotating { turn, zones, order, seeks }))
 }
 
-/// Reads sectors one after the other.
-pub(crate) fn play<P: Player>(session: &mut Session<'_, P>, offsets: &[u64]) -> Result<Vec<Served>, P::Fault> {
-    let tape = offsets.iter().map(|offset| request(TapeKind::Read, *offset, SECTOR)).collect();
-    session.play(tape, 1, Nanos(u64::MAX))
-}
-
-/// True if the drive's cache answered.
-pub(crate) fn is_cached(served: &Served) -> bool {
-    served.completed.saturating_sub(served.issued) < CACHED
-}
-
-/// The angle of a sector that came this long before the other one, in turns.
-pub(crate) fn angle(before: f64, turn: f64) -> f64 {
-    let turns = -before / turn;
-    turns - turns.round()
-}
-
 /// Seeks of several lengths. What a read takes without a seek is subtracted: the median of several places, because
-/// neighbours may be on two cylinders. All others but one must agree with it, and none may be much shorter. `step` is [`SeekOf::step`].
+/// neighbours may be on two cylinders. All others but one must agree with it, and none may be much shorter.
+/// `step` is [`SeekOf::step`].
 fn seeks<P: Player>(session: &mut Session<'_, P>, turn: f64, step: u64) -> Result<Vec<(u32, Measured)>, P::Fault> {
     let mut without = Vec::new();
     for percent in WITHOUT_SEEK {

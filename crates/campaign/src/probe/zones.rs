@@ -14,7 +14,7 @@ use workload::Served;
 
 use super::findings::Zone;
 use super::hidden;
-use super::rotating::{SECTOR, angle, is_cached, play};
+use super::sector_reads::{SECTOR, angle, is_cached, play};
 use super::session::{Player, Session};
 
 /// The places that are measured first, in percent of the capacity.

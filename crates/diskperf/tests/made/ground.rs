@@ -1,6 +1,6 @@
 //! A disk of the test with a file system on it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use kernel::PrivateMounts;
@@ -46,17 +46,21 @@ impl Ground {
     /// Makes this file system on such a disk. Without knobs, the disk is a loop device that goes through the page cache
     /// to a file in memory.
     pub fn formatted(knobs: Option<Knobs>, format: &Format) -> Result<Ground, String> {
-        let (folder, image) = image(format.bytes)?;
+        let folder = folder()?;
         let Some(knobs) = knobs else {
+            let path = folder.path().join(IMAGE);
+            let image = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(no_disk)?;
+            image.set_len(format.bytes).map_err(no_disk)?;
             let mut disk = LoopDisk::attach_through_cache(&folder.path().join(IMAGE))?;
             let point = mounted(&mut disk, folder.path(), format)?;
             return Ok(Ground { point, disk, _fuse: None, _folder: folder });
         };
         let below = folder.path().join("below");
         fs::create_dir(&below).map_err(no_disk)?;
+        // Without a name, its memory is free again even if this process is killed.
+        let image = tempfile::tempfile_in("/dev/shm").map_err(no_disk)?;
+        image.set_len(format.bytes).map_err(no_disk)?;
         let fuse = OneFile::mount(&below, image, Knobs::default()).map_err(no_disk)?;
-        // Its memory is free again even if this process is killed.
-        fs::remove_file(folder.path().join(IMAGE)).map_err(no_disk)?;
         let mut disk = LoopDisk::attach(&fuse.file())?;
         let point = mounted(&mut disk, folder.path(), format)?;
         fuse.turn(knobs);
@@ -84,17 +88,13 @@ impl Drop for Ground {
 /// The name of the file with the content of a disk.
 const IMAGE: &str = "image";
 
-/// Enters a private mount namespace, and makes a file in memory for a disk.
-fn image(bytes: u64) -> Result<(TempDir, File), String> {
+/// Enters a private mount namespace, and makes a folder in memory for a disk.
+fn folder() -> Result<TempDir, String> {
     if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
         return Err("needs root and /dev/fuse".to_owned());
     }
     PrivateMounts::enter().map_err(|fault| fault.to_string())?;
-    let folder = tempfile::tempdir_in("/dev/shm").map_err(no_disk)?;
-    let path = folder.path().join(IMAGE);
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(no_disk)?;
-    file.set_len(bytes).map_err(no_disk)?;
-    Ok((folder, file))
+    tempfile::tempdir_in("/dev/shm").map_err(no_disk)
 }
 
 fn no_disk(error: std::io::Error) -> String {

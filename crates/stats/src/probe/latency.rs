@@ -17,8 +17,8 @@ pub fn latency(served: &[Served]) -> Measured {
     latency_after(served, 0.0)
 }
 
-/// Estimates the latency of requests that only come after another one, whose nanoseconds are known: an error counts as a
-/// share of both together.
+/// Estimates the latency of requests that only come after another one, whose nanoseconds are known: an error counts
+/// as a share of both together.
 pub fn latency_after(served: &[Served], before: f64) -> Measured {
     let Estimate { value, low, high, samples } = of_times(served.iter().map(|served| before + time(served)).collect())?;
     Ok(Estimate { value: value - before, low: low - before, high: high - before, samples })
@@ -37,8 +37,8 @@ fn of_times(times: Vec<f64>) -> Measured {
     Estimate { value, low, high, samples: count as u32 }.checked(WIDEST)
 }
 
-/// The spread of the latencies: the nanoseconds between the 10th and the 70th percentile. Ours: a busy host lengthens up
-/// to a third of the requests, and a turning disk spreads all of them.
+/// The spread of the latencies: the nanoseconds between the 10th and the 70th percentile. Ours: a busy host lengthens
+/// up to a third of the requests, and a turning disk spreads all of them.
 pub fn spread(served: &[Served]) -> Option<f64> {
     check_samples(served.len(), FEWEST).ok()?;
     let times = sorted(served.iter().map(time).collect());
