@@ -67,7 +67,8 @@ type Question = (&'static str, &'static [&'static str], (u64, u64, u64));
 /// The questions.
 const QUESTIONS: [Question; 2] = [
     ("half the latency", &["read_latency=x0.5", "write_latency=x0.5"], (HERE.0 / 2, HERE.1, HERE.2)),
-    ("half the bytes per second", &["bucket.bytes.rate=x0.5"], (HERE.0, HERE.1, HERE.2 / 2)),
+    // The burst is a tenth of a second.
+    ("half the bytes per second", &["bucket.bytes.rate=x0.5", "bucket.bytes.burst=x0.5"], (HERE.0, HERE.1, HERE.2 / 2)),
 ];
 
 /// The commands of the what-ifs.
