@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn the_skews_and_the_heads_come_back() {
         for (heads, track, cylinder) in [(4, 0.11, 0.16), (2, 0.11, 0.16), (3, 0.2, 0.05), (20, 0.0625, 0.3)] {
-            let jump = |index: usize| Some(if (index + 3) % heads == 0 { cylinder } else { track });
+            let jump = |index: usize| Some(if (index + 3).is_multiple_of(heads) { cylinder } else { track });
             let jumps: Vec<Option<f64>> = (0..64).map(jump).collect();
             let found = order(&jumps, 1600.0);
             assert_eq!(found.heads.map(|heads| heads.value), Ok(heads as f64));
