@@ -4,7 +4,8 @@
 //!   1. an experiment runs a command and reads the lines of JSON that it prints;
 //!   2. results are stored under `target/prove` with the commit at which they were measured. They are not measured
 //!      again until the code changes or `--again` is given, so an interrupted proof continues. Names select
-//!      experiments;
+//!      experiments. A long experiment continues within itself: it keeps its own state in the folder that [`STATE`]
+//!      names, which is removed when it ends;
 //!   3. for each figure, the table shows the requirement, the measurement and the command;
 //!   4. an experiment that is not possible on this machine gives the reason instead of figures. The table shows it as
 //!      n.m., neither reached nor missed, and the next call tries again.
@@ -26,7 +27,8 @@ mod steady_tests;
 mod throttled_disk;
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
@@ -334,6 +336,9 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
 /// The environment variable by which `prove --again` asks `steady-tests` for new results.
 pub const ANEW: &str = "DISKPERF_STEADY_ANEW";
 
+/// The environment variable with the folder in which an experiment of one commit keeps its state.
+const STATE: &str = "DISKPERF_PROVE_STATE";
+
 /// The key by which an experiment gives the reason why it is not possible here (4).
 pub const NOT_MEASURED: &str = "not_measured";
 
@@ -377,13 +382,34 @@ fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Val
     if again {
         command.env(ANEW, "true");
     }
-    // An experiment that fails may have printed figures before. The others are missed.
-    let (_, text) = process::answer(&mut command)?;
+    let state = folder()?.join(format!("{}-{commit}", experiment.name));
+    if again {
+        remove(&state)?;
+    }
+    if !commit.ends_with(CHANGED) {
+        command.env(STATE, &state);
+    }
+    // An experiment that fails may have printed figures before. The others are missed, unless it can continue.
+    let (succeeded, text) = process::answer(&mut command)?;
     let lines: Vec<Value> = text.lines().filter_map(json_in).collect();
+    if !succeeded && state.exists() {
+        return Ok(lines);
+    }
     let kept = Kept { commit: commit.to_owned(), lines };
     let text = serde_json::to_string_pretty(&kept).expect("plain data");
     write(&path(experiment)?, &text)?;
+    remove(&state)?;
     Ok(kept.lines)
+}
+
+/// Removes the state of an experiment, if there is one.
+fn remove(state: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(state) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {error}", state.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The JSON in a line. The test harness may have begun the line with text of its own.

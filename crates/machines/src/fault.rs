@@ -51,6 +51,10 @@ pub enum MachineFault {
     Syntax { place: Place, what: String },
     #[error("{place}: {field} is missing")]
     Missing { place: Place, field: String },
+    #[error("{place}: {field} is missing")]
+    MissingFigure { place: Place, field: String },
+    #[error("{place}: kind is {given:?}: requests can be replayed only on a device of the kind \"law\"")]
+    NotALaw { place: Place, given: String },
     #[error("{place}: {field} is not a field here")]
     UnknownField { place: Place, field: String, known: Vec<String> },
     #[error("{place}: {field}: {what}")]
@@ -75,6 +79,8 @@ pub enum MachineFault {
     Circle { place: Place },
     #[error("{typed}: {why}")]
     BadSetting { typed: String, why: &'static str },
+    #[error("{typed}: {why}")]
+    BadFigureSetting { typed: String, why: &'static str },
 }
 
 impl MachineFault {
@@ -102,6 +108,22 @@ impl MachineFault {
             MachineFault::Unreadable { .. } => "check the spelling; paths in a file begin at its folder".to_owned(),
             MachineFault::Syntax { .. } => "the file is TOML; machines/README.md shows its form".to_owned(),
             MachineFault::Missing { .. } => "give it, or begin with a part that has it: like = \"NAME\"".to_owned(),
+            MachineFault::MissingFigure { field, .. } if field == "kind" => {
+                "the file of a device begins with kind = \"law\", as `diskperf probe TARGET -o disk.toml` writes it"
+                    .to_owned()
+            }
+            MachineFault::MissingFigure { field, .. } if ["capacity", "alignment"].contains(&field.as_str()) => {
+                format!("write {field} = {{ value = 512, unit = \"bytes\", source = \"inferred\", from = \"why\" }}")
+            }
+            MachineFault::MissingFigure { field, .. } => {
+                let key = field.rsplit('.').next().unwrap_or(field);
+                format!("if it is not known, write {key} = {{ value = \"n.m.\", reason = \"why\" }}")
+            }
+            MachineFault::NotALaw { .. } => {
+                "the times of a rotating disk depend on the place, which no law contains; `diskperf probe TARGET -o \
+                 disk.toml` writes the law of other devices"
+                    .to_owned()
+            }
             MachineFault::UnknownField { field, known, .. } => match nearest(field, known) {
                 Some(near) => format!("perhaps {near}"),
                 None => format!("there are: {}", known.join(", ")),
@@ -125,6 +147,9 @@ impl MachineFault {
             MachineFault::Circle { .. } => "follow the `like` of these files: they come back to this one".to_owned(),
             MachineFault::BadSetting { .. } => {
                 "write drive.rpm=3600, kernel.call=0.5ms, controller.attention=held or drive=ra81".to_owned()
+            }
+            MachineFault::BadFigureSetting { .. } => {
+                "write read_latency=x0.5, flush.base=2ms or write_cache=none".to_owned()
             }
         })
     }

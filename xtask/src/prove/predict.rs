@@ -1,17 +1,49 @@
-//! Predictions of seven commands on four disks of known law, each checked on the disk itself.
+//! Predictions of commands on disks of known law, each checked on a disk: on another disk, on a disk with a changed
+//! constant, and from disturbed runs, which must be refused.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
+/// The largest error of a what-if, as a share.
+const WHAT_IF: f64 = 0.1;
+
 pub const EXPERIMENT: Experiment = Experiment {
     name: "predict",
     command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "predict"],
-    figures: 1,
+    figures: 6,
     judge,
 };
 
 fn judge(line: &Value) -> Option<Figure> {
+    of_all(line).or_else(|| of_what_if(line)).or_else(|| of_noisy(line))
+}
+
+fn of_what_if(line: &Value) -> Option<Figure> {
+    let (what_if, command) = (line["what_if"].as_str()?, line["command"].as_str()?);
+    let ratio = line["predicted_s"].as_f64().zip(line["measured_s"].as_f64()).map(|(one, other)| one / other);
+    Some(Figure {
+        what: format!("`predict --set`: {command} with {what_if}, checked on a disk that has it"),
+        asked: "within 10 % of the measured time".to_owned(),
+        measured: match ratio {
+            Some(ratio) => format!("predicted / measured x{ratio:.3}"),
+            None => format!("n.m.: {}", line["reason"].as_str().unwrap_or("no reason")),
+        },
+        reached: ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= WHAT_IF),
+    })
+}
+
+fn of_noisy(line: &Value) -> Option<Figure> {
+    let (runs, refused) = (line["noisy"].as_u64()?, line["refused"].as_u64()?);
+    Some(Figure {
+        what: "`predict` from runs that other load disturbed".to_owned(),
+        asked: "refused in ten of ten".to_owned(),
+        measured: format!("refused in {refused} of {runs}"),
+        reached: refused == runs,
+    })
+}
+
+fn of_all(line: &Value) -> Option<Figure> {
     let count = |name: &str| line[name].as_u64();
     let (all, refused) = (count("predictions")?, count("refused")?);
     let (near, stated, within) = (count("within_a_fifth")?, count("with_range")?, count("within_range")?);
@@ -47,5 +79,20 @@ mod tests {
         assert!(reached(0.05, 18, 9));
         assert!(!reached(0.11, 18, 9) && !reached(0.05, 17, 9) && !reached(0.05, 18, 8) && !reached(0.05, 18, 10));
         assert_eq!(judge(&json!({"predicted_command": "dd"})), None);
+    }
+
+    #[test]
+    fn a_what_if_needs_both_times() {
+        let reached = |measured: Option<f64>| {
+            let line = json!({"what_if": "x", "command": "dd", "predicted_s": 1.0, "measured_s": measured});
+            judge(&line).expect("a figure").reached
+        };
+        assert!(reached(Some(1.05)) && !reached(Some(0.8)) && !reached(None));
+    }
+
+    #[test]
+    fn every_disturbed_run_must_be_refused() {
+        let reached = |refused: u64| judge(&json!({"noisy": 10, "refused": refused})).expect("a figure").reached;
+        assert!(reached(10) && !reached(9));
     }
 }

@@ -137,7 +137,7 @@ const PLACES: [(&str, &[Deed], &str); 54] = [
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/picture.rs", &[Scratch], "the page that is drawn"),
     ("xtask/src/process.rs", &[Run], "cargo"),
-    ("xtask/src/prove.rs", &[Run], "git, to name the commit"),
+    ("xtask/src/prove.rs", &[Run, Delete], "git, to name the commit; the state of an experiment that ended"),
     ("xtask/src/steady_tests.rs", &[Scratch], "files of skips"),
     ("xtask/src/steady_tests/condition.rs", &[Run], "this program again, under the condition"),
     ("xtask/src/test.rs", &[Scratch], "the file of skips"),

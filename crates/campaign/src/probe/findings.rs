@@ -1,5 +1,6 @@
 //! The findings of a probe: each constant, or the reason why it is not measured.
 
+use stats::probe::track::Order;
 use stats::probe::{Measured, NotMeasured};
 
 use super::hidden;
@@ -77,12 +78,21 @@ pub struct Bucket {
 pub struct Rotating {
     /// Nanoseconds of a turn.
     pub turn: Measured,
-    /// Sectors per track, at these percents of the capacity.
-    pub tracks: Vec<(u32, Measured)>,
-    /// Sectors by which a track begins later than the one before.
-    pub skew: Measured,
+    /// The zones, in the order of their places.
+    pub zones: Vec<Zone>,
+    /// Skews and heads, in the middle of the first zone that is measured.
+    pub order: Order,
     /// Nanoseconds of a seek over these percents of the capacity.
     pub seeks: Vec<(u32, Measured)>,
+}
+
+/// Tracks with equal numbers of sectors.
+#[derive(Clone, Copy, Debug)]
+pub struct Zone {
+    /// Bytes of the disk before the zone.
+    pub begin: Measured,
+    /// Sectors per track.
+    pub sectors: Measured,
 }
 
 /// The reason of the constants that nothing was tried for.

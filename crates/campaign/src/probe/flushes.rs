@@ -2,7 +2,7 @@
 
 use stats::probe::flush::{Drained, drain};
 use stats::probe::knee::limit;
-use stats::probe::latency::latency;
+use stats::probe::latency::latency_after;
 use stats::probe::{Measured, NotMeasured};
 use units::Nanos;
 use workload::{Served, TapeKind, TapeRequest};
@@ -31,7 +31,7 @@ const DEPTH: u32 = 8;
 pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Findings) -> Result<(), P::Fault> {
     session.rest(session.settings.rest)?;
     session.begin(Step::Flush);
-    findings.flush_base = base(session)?;
+    findings.flush_base = base(session, findings)?;
     findings.flush_drain = drained(session, findings.flush_base)?;
     session.rest(session.settings.rest)?;
     session.begin(Step::WriteCache);
@@ -39,8 +39,9 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     Ok(())
 }
 
-/// The time of a flush with nothing to drain.
-fn base<P: Player>(session: &mut Session<'_, P>) -> Result<Measured, P::Fault> {
+/// The time of a flush with nothing to drain. Programs flush after writes, so its error counts with the time of the
+/// shortest.
+fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<Measured, P::Fault> {
     let mut tape = vec![flush(Nanos::ZERO)];
     for _ in 0..FLUSHES {
         tape.push(request(TapeKind::Write, session.offset(SMALL), SMALL));
@@ -51,7 +52,8 @@ fn base<P: Player>(session: &mut Session<'_, P>) -> Result<Measured, P::Fault> {
     if flushes.iter().all(|flush| flush.completed == flush.issued) {
         return Ok(hidden("flushes take no time"));
     }
-    Ok(session.undisturbed(latency(&flushes)))
+    let write = findings.writes.latency.iter().find_map(|(_, latency)| latency.ok());
+    Ok(session.undisturbed(latency_after(&flushes, write.map_or(0.0, |write| write.value))))
 }
 
 /// The drain rate behind writes.
@@ -95,7 +97,11 @@ fn cache<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result
         if requests || findings.bytes.rate.is_ok_and(|rate| is_same(rate.value, drain.value)) {
             return both(NotMeasured::Hidden("a bucket limits writes first"));
         }
-        if findings.flush_drain.is_ok_and(|flush| !is_same(flush.value, drain.value)) {
+        // A flush also shows that the cache was empty before.
+        let Ok(flush) = findings.flush_drain else {
+            return both(NotMeasured::Hidden("no flush shows what a write cache drains: it may be a bucket of writes"));
+        };
+        if !is_same(flush.value, drain.value) {
             return both(NotMeasured::Hidden("the drain rates of flushes and of the full cache differ"));
         }
     }

@@ -6,7 +6,8 @@
 //!   3. a bucket of bytes is what limits the middle size, unless the requests are, or a whole number of tokens for
 //!      each;
 //!   4. a gate with the rate of a bucket is the bucket, found empty;
-//!   5. a burst counts only if the bucket was full.
+//!   5. a burst counts only if the bucket was full: it had gained more than it can hold. If the rest was too short for
+//!      that, a longer one decides.
 //!
 //! A bucket that holds less than two requests of 256 KiB looks like a gate.
 
@@ -34,21 +35,18 @@ const BRIEF: Nanos = Nanos::from_millis(600);
 /// Rest before the refill is measured.
 const SHORT_REST: Nanos = Nanos::from_secs(1);
 
-/// A bucket with this share of its burst is full again.
+/// A bucket with this share of its burst is full again. A bucket with less than this share of what it gained is full,
+/// too.
 const FULL_AGAIN: f64 = 0.9;
+
+/// Rest of a bucket that was perhaps not full. Ours: the probe of a device stays below a minute.
+const LONG_REST: Nanos = Nanos::from_secs(8);
 
 /// Rates this close are one rate.
 const SAME: f64 = 0.05;
 
 /// Most requests of a tape, which limits its memory to some tens of megabytes.
 const MOST_REQUESTS: f64 = 1e6;
-
-/// A limit at depth, with what the tape took.
-struct Played {
-    limit: Limit,
-    /// Requests that were completed.
-    requests: f64,
-}
 
 pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Findings) -> Result<(), P::Fault> {
     let rest = session.settings.rest;
@@ -58,13 +56,15 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     let large = play(session, findings, TapeKind::Read, LARGE, BRIEF)?;
     session.rest(rest)?;
     let small = play(session, findings, TapeKind::Read, SMALL, long)?;
-    let refill = match small.limit.rate {
-        Ok(_) => refill(session, findings, small.limit.reserve)?,
+    let refill = match small.rate {
+        Ok(_) => refill(session, findings, small.reserve)?,
         Err(why) => Err(why),
     };
+    let small = full(session, findings, small, SMALL)?;
     session.rest(rest)?;
     let middle = play(session, findings, TapeKind::Read, MIDDLE, long)?;
-    let (requests, bytes) = buckets(&small, &middle, rest);
+    let middle = full(session, findings, middle, MIDDLE)?;
+    let (requests, bytes) = buckets(&small, &middle);
     let refill = if requests.rate.is_ok() { refill } else { requests.rate };
     findings.requests = Bucket { refill, ..requests };
     findings.bytes = bytes;
@@ -97,7 +97,8 @@ fn scope<P: Player>(
     // The steady rate of writes needs the whole bucket again.
     session.rest(session.settings.rest)?;
     let written = play(session, findings, TapeKind::Write, size, session.settings.flat_out)?;
-    let is_limited = written.limit.rate.is_ok_and(|of_writes| is_same(of_reads.value, of_writes.value * each));
+    // After the bucket of reads was found, the same steady rate of writes is no coincidence, with or without a burst.
+    let is_limited = is_same(of_reads.value, written.last * each);
     Ok(if is_limited { Scope::All } else { Scope::Unclear })
 }
 
@@ -108,7 +109,7 @@ fn play<P: Player>(
     kind: TapeKind,
     bytes: u32,
     time: Nanos,
-) -> Result<Played, P::Fault> {
+) -> Result<Limit, P::Fault> {
     session.begin(Step::Depth(kind, bytes));
     play_step(session, findings, kind, bytes, time)
 }
@@ -120,17 +121,17 @@ fn play_step<P: Player>(
     kind: TapeKind,
     bytes: u32,
     time: Nanos,
-) -> Result<Played, P::Fault> {
+) -> Result<Limit, P::Fault> {
     let table = if kind == TapeKind::Read { &findings.reads.latency } else { &findings.writes.latency };
     let latency = table.iter().find(|(size, _)| *size == bytes).map(|(_, latency)| *latency);
-    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN };
+    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN, last: f64::NAN };
     let Some(latency) = latency else {
         let why = NotMeasured::Hidden("the device does not take requests of this size");
-        return Ok(Played { limit: unknown(why), requests: 0.0 });
+        return Ok(unknown(why));
     };
     let Ok(latency) = latency else {
         let why = NotMeasured::Hidden("the latency is not measured");
-        return Ok(Played { limit: unknown(why), requests: 0.0 });
+        return Ok(unknown(why));
     };
     let count = (1000.0 + 2.0 * f64::from(DEPTH) * time.0 as f64 / latency.low.max(1.0)).min(MOST_REQUESTS);
     let tape = session.anywhere(kind, bytes, count as usize);
@@ -140,7 +141,7 @@ fn play_step<P: Player>(
     for measured in [&mut limit.rate, &mut limit.reserve, &mut limit.gate] {
         *measured = session.undisturbed(*measured);
     }
-    Ok(Played { limit, requests: served.len() as f64 })
+    Ok(limit)
 }
 
 /// Tokens per second of rest that the bucket of requests gained. A bucket that is full again shows its size instead.
@@ -148,24 +149,51 @@ fn refill<P: Player>(session: &mut Session<'_, P>, findings: &Findings, burst: M
     session.begin(Step::Refill);
     session.rest(SHORT_REST)?;
     let again = play_step(session, findings, TapeKind::Read, SMALL, SHORT_REST)?;
-    Ok(match (again.limit.reserve, burst) {
+    Ok(match (again.reserve, burst) {
         (Ok(reserve), Ok(burst)) if reserve.value > FULL_AGAIN * burst.value => hidden("the bucket was full again"),
         (Ok(_), Err(why)) => Err(why),
         (reserve, _) => reserve.map(|reserve| reserve.times(1.0 / SHORT_REST.as_secs_f64())),
     })
 }
 
+/// 5: leaves the reserve of a bucket out if the bucket was perhaps not full.
+fn full<P: Player>(
+    session: &mut Session<'_, P>,
+    findings: &Findings,
+    played: Limit,
+    bytes: u32,
+) -> Result<Limit, P::Fault> {
+    let Limit { rate: Ok(rate), reserve: Ok(reserve), .. } = played else { return Ok(played) };
+    let left_out = |why| Limit { reserve: Err(NotMeasured::Hidden(why)), ..played };
+    if is_full(&reserve, &rate, session.settings.rest) {
+        return Ok(played);
+    }
+    session.begin(Step::Refill);
+    session.rest(LONG_REST)?;
+    let again = play_step(session, findings, TapeKind::Read, bytes, session.settings.flat_out)?;
+    Ok(match again.reserve {
+        Ok(found) if is_full(&found, &rate, LONG_REST) => Limit { reserve: Ok(found), ..played },
+        Ok(_) => left_out("the bucket was perhaps not full: it fills for longer than the probe rests"),
+        Err(_) => left_out("the bucket was perhaps not full: after a longer rest it did not run empty"),
+    })
+}
+
+/// True if a bucket had gained more within its rest than it turned out to have.
+fn is_full(reserve: &Estimate, rate: &Estimate, rest: Nanos) -> bool {
+    reserve.value < FULL_AGAIN * rate.value * rest.as_secs_f64()
+}
+
 /// The buckets of requests and of bytes.
-fn buckets(small: &Played, middle: &Played, rest: Nanos) -> (Bucket, Bucket) {
-    let bucket = |played: &Played, each: f64| Bucket {
-        rate: played.limit.rate.map(|rate| rate.times(each)),
-        burst: played.limit.reserve.map(|reserve| reserve.times(each)),
+fn buckets(small: &Limit, middle: &Limit) -> (Bucket, Bucket) {
+    let bucket = |played: &Limit, each: f64| Bucket {
+        rate: played.rate.map(|rate| rate.times(each)),
+        burst: played.reserve.map(|reserve| reserve.times(each)),
         refill: hidden("not tried"),
         scope: Scope::Reads,
     };
     let requests = bucket(small, 1.0);
     let bytes = bucket(middle, f64::from(MIDDLE));
-    match (small.limit.rate, middle.limit.rate) {
+    match (small.rate, middle.rate) {
         (Ok(of_small), Ok(of_middle)) => {
             let (small_bytes, middle_bytes) = (of_small.value * f64::from(SMALL), of_middle.value * f64::from(MIDDLE));
             // 2
@@ -183,19 +211,15 @@ fn buckets(small: &Played, middle: &Played, rest: Nanos) -> (Bucket, Bucket) {
                 let why = NotMeasured::Hidden("large requests may cost several tokens");
                 return (requests, Bucket::unknown(why));
             }
-            // 5: what the small requests took must have come back.
-            let taken = small.requests * f64::from(SMALL);
-            let is_full = taken <= middle_bytes * rest.as_secs_f64();
-            let not_full = hidden("the bucket was not full");
-            (requests, Bucket { burst: if is_full { bytes.burst } else { bytes.burst.and(not_full) }, ..bytes })
+            (requests, bytes)
         }
         _ => (requests, bytes),
     }
 }
 
 /// The gate. 4: without the rates of buckets.
-fn gates(findings: &Findings, small: &Played, middle: &Played, large: &Played) -> (Measured, Measured) {
-    let at = |bytes: u32, played: &Played| AtSize { bytes, limit: without_buckets(findings, bytes, played.limit) };
+fn gates(findings: &Findings, small: &Limit, middle: &Limit, large: &Limit) -> (Measured, Measured) {
+    let at = |bytes: u32, played: &Limit| AtSize { bytes, limit: without_buckets(findings, bytes, *played) };
     let found = gate(&at(SMALL, small), &at(MIDDLE, middle), &at(LARGE, large));
     (found.request, found.byte)
 }

@@ -20,18 +20,20 @@ mod latencies;
 mod limits;
 mod rotating;
 mod rows;
+mod sector_reads;
 mod session;
 mod stripes;
 pub mod target;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 use stats::probe::{Measured, NotMeasured};
 use units::Nanos;
 use workload::TapePlayer;
 
 pub use device_file::device_file;
-pub use findings::{Bucket, Direction, Findings, Rotating, Scope};
+pub use findings::{Bucket, Direction, Findings, Rotating, Scope, Zone};
 pub use rows::rows;
 use session::Session;
 pub use session::{Player, Step};

@@ -70,19 +70,17 @@ fn of_disk(rows: &mut Vec<Row>, rotating: &Rotating) {
     let rpm: Measured = rotating.turn.map(|turn| turn.reciprocal().times(60e9));
     rows.push(Row::new("rotation", rpm, 1.0, "turns/min"));
     rows.push(Row::new("turn", rotating.turn, MILLIS, "ms"));
-    let mut tracks = rotating.tracks.clone();
-    let is_same = |one: &Measured, other: &Measured| match (one, other) {
-        (Ok(one), Ok(other)) => one.value == other.value,
-        _ => false,
-    };
-    if tracks.windows(2).all(|pair| is_same(&pair[0].1, &pair[1].1)) {
-        tracks.truncate(1);
-        rows.extend(tracks.iter().map(|(_, sectors)| Row::new("sectors per track", *sectors, 1.0, "sectors")));
+    if let [zone] = &rotating.zones[..] {
+        rows.push(Row::new("sectors per track", zone.sectors, 1.0, "sectors"));
     } else {
-        let name = |percent: &u32| format!("sectors per track at {percent} %");
-        rows.extend(tracks.iter().map(|(percent, sectors)| Row::new(name(percent), *sectors, 1.0, "sectors")));
+        for (number, zone) in (1..).zip(&rotating.zones) {
+            rows.push(Row::new(format!("begin of zone {number}"), zone.begin, MEGABYTES, "MB"));
+            rows.push(Row::new(format!("sectors per track in zone {number}"), zone.sectors, 1.0, "sectors"));
+        }
     }
-    rows.push(Row::new("track skew", rotating.skew, 1.0, "sectors"));
+    rows.push(Row::new("track skew", rotating.order.track_skew, 1.0, "sectors"));
+    rows.push(Row::new("cylinder skew", rotating.order.cylinder_skew, 1.0, "sectors"));
+    rows.push(Row::new("heads", rotating.order.heads, 1.0, ""));
     let name = |percent: &u32| format!("seek over {} % of the device", whole(u64::from(*percent)));
     rows.extend(rotating.seeks.iter().map(|(percent, seek)| Row::new(name(percent), *seek, MILLIS, "ms")));
 }

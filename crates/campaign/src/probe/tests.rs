@@ -154,6 +154,41 @@ fn small_and_huge_buckets_are_not_measured_wrongly() {
     }
 }
 
+/// Probes with the rests of a real device, after a tape of small reads that may have emptied a bucket.
+fn probed_in_use(law: &DeviceLaw, reads: u64) -> Findings {
+    let settings = Settings { writes: true, ..Settings::REAL };
+    let mut device = LawDevice::new(law);
+    let read = |index: u64| super::session::request(workload::TapeKind::Read, index % 1000 * 4096, 4096);
+    let tape = workload::Tape { requests: (0..reads).map(read).collect(), depth: 32, limit: Nanos(u64::MAX) };
+    let Ok(_) = workload::TapePlayer::play(&mut device, &tape);
+    let Ok(findings) = probe(&mut device, settings, &mut |_| {});
+    check(law, &findings);
+    findings
+}
+
+#[test]
+fn a_bucket_that_fills_for_longer_than_the_probe_rests_is_not_measured_wrongly() {
+    for (rate, seconds) in [(100, 3), (100, 20), (1000, 4), (1000, 1800)] {
+        let (burst, bytes) = (seconds * rate, rate * 100_000);
+        for bucket in
+            [bucket("requests", REQUESTS, rate, burst), bucket("bytes", Tokens::Bytes, bytes, seconds * bytes)]
+        {
+            for reads in [0, burst.min(20_000)] {
+                probed_in_use(&DeviceLaw { buckets: vec![bucket.clone()], ..plain() }, reads);
+            }
+        }
+    }
+    // The rest is long enough for these.
+    let law = DeviceLaw { buckets: vec![bucket("requests", REQUESTS, 500, 600)], ..plain() };
+    assert!(probed_in_use(&law, 0).requests.burst.is_ok());
+    let law = DeviceLaw { buckets: vec![bucket("requests", REQUESTS, 500, 2000)], ..plain() };
+    assert!(probed_in_use(&law, 2000).requests.burst.is_ok());
+    // This one gains 5,000 tokens in 10 s.
+    let law = DeviceLaw { buckets: vec![bucket("requests", REQUESTS, 500, 20_000)], ..plain() };
+    let of_20_000 = probed_in_use(&law, 20_000).requests;
+    assert!(of_20_000.rate.is_ok() && of_20_000.burst.is_err(), "{of_20_000:?}");
+}
+
 #[test]
 fn a_write_cache_and_its_flush_come_back() {
     let flush = Flush { base: Nanos(5_055_000), drain_bytes_per_second: Some(100_000_000) };
@@ -196,25 +231,29 @@ fn the_disks_of_all_machines_come_back() {
         };
         let turn = 60e12 / f64::from(drive.milli_rpm);
         same(&format!("{name}: turn"), rotating.turn, Some(turn));
-        for (percent, sectors) in &rotating.tracks {
+        for zone in &rotating.zones {
             let right = f64::from(drive.sectors_per_track);
-            same(&format!("{name}: sectors at {percent} %"), *sectors, Some(right));
+            same(&format!("{name}: sectors"), zone.sectors, Some(right));
         }
-        if let Ok(skew) = rotating.skew {
+        if let Ok(skew) = rotating.order.track_skew {
             assert_eq!(skew.value, f64::from(drive.track_skew_sectors), "{name}: {skew:?}");
         }
+        // Its tracks all have the same skew.
+        assert!(rotating.order.heads.is_err(), "{name}: {:?}", rotating.order);
         for (percent, found) in &rotating.seeks {
             if let Ok(found) = found {
                 let right = seek(&drive, f64::from(drive.cylinders * percent / 100));
                 assert!((found.value / right - 1.0).abs() < 0.03, "{name}: {percent} % is {found:?}, not {right}");
             }
         }
-        let tracks = rotating.tracks.iter().filter(|(_, sectors)| sectors.is_ok()).count();
+        let zones = rotating.zones.iter().filter(|zone| zone.sectors.is_ok()).count();
         let seeks = rotating.seeks.iter().filter(|(_, seek)| seek.is_ok()).count();
-        machines.push((name.clone(), rotating.turn.is_ok(), tracks, seeks));
+        machines.push((name.clone(), rotating.turn.is_ok(), zones, seeks));
     }
     let is_known =
-        |name: &str| machines.iter().any(|(machine, turn, tracks, _)| machine == name && *turn && *tracks == 3);
+        |name: &str| machines.iter().any(|(machine, turn, zones, _)| machine == name && *turn && *zones == 1);
+    let has_seeks = |name: &str| machines.iter().any(|(machine, .., seeks)| machine == name && *seeks == 4);
+    assert!(has_seeks("vax780-sc780"), "{machines:?}");
     // Tables D1 and D2 of 1983: the Eagle and the RA81.
     assert!(is_known("vax780-sc780") && is_known("vax750-uda50"), "{machines:?}");
 }

@@ -1,6 +1,6 @@
 //! A disk of the test with a file system on it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use kernel::PrivateMounts;
@@ -12,8 +12,9 @@ use testkit::{run, tool};
 /// Bytes of the disks: room for a journal and the largest file of these runs.
 const DISK: u64 = (320 << 20) + testkit::fuse::APART;
 
-/// The tool that makes a file system, its options, and the options of the mount.
+/// The bytes of a disk, the tool that makes a file system on it, its options, and the options of the mount.
 pub struct Format {
+    pub bytes: u64,
     pub tool: &'static str,
     pub options: &'static [&'static str],
     pub mount: &'static str,
@@ -21,6 +22,7 @@ pub struct Format {
 
 /// An ext4 that is completely written when it is made.
 pub const EXT4: Format = Format {
+    bytes: DISK,
     tool: "mkfs.ext4",
     options: &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"],
     mount: "defaults",
@@ -44,14 +46,20 @@ impl Ground {
     /// Makes this file system on such a disk. Without knobs, the disk is a loop device that goes through the page cache
     /// to a file in memory.
     pub fn formatted(knobs: Option<Knobs>, format: &Format) -> Result<Ground, String> {
-        let (folder, image) = image()?;
+        let folder = folder()?;
         let Some(knobs) = knobs else {
+            let path = folder.path().join(IMAGE);
+            let image = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(no_disk)?;
+            image.set_len(format.bytes).map_err(no_disk)?;
             let mut disk = LoopDisk::attach_through_cache(&folder.path().join(IMAGE))?;
             let point = mounted(&mut disk, folder.path(), format)?;
             return Ok(Ground { point, disk, _fuse: None, _folder: folder });
         };
         let below = folder.path().join("below");
         fs::create_dir(&below).map_err(no_disk)?;
+        // Without a name, its memory is free again even if this process is killed.
+        let image = tempfile::tempfile_in("/dev/shm").map_err(no_disk)?;
+        image.set_len(format.bytes).map_err(no_disk)?;
         let fuse = OneFile::mount(&below, image, Knobs::default()).map_err(no_disk)?;
         let mut disk = LoopDisk::attach(&fuse.file())?;
         let point = mounted(&mut disk, folder.path(), format)?;
@@ -80,17 +88,13 @@ impl Drop for Ground {
 /// The name of the file with the content of a disk.
 const IMAGE: &str = "image";
 
-/// Enters a private mount namespace, and makes a file in memory for a disk.
-fn image() -> Result<(TempDir, File), String> {
+/// Enters a private mount namespace, and makes a folder in memory for a disk.
+fn folder() -> Result<TempDir, String> {
     if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
         return Err("needs root and /dev/fuse".to_owned());
     }
     PrivateMounts::enter().map_err(|fault| fault.to_string())?;
-    let folder = tempfile::tempdir_in("/dev/shm").map_err(no_disk)?;
-    let path = folder.path().join(IMAGE);
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(no_disk)?;
-    file.set_len(DISK).map_err(no_disk)?;
-    Ok((folder, file))
+    tempfile::tempdir_in("/dev/shm").map_err(no_disk)
 }
 
 fn no_disk(error: std::io::Error) -> String {

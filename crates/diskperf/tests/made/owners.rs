@@ -32,11 +32,11 @@ pub const OWNERS: [Bottleneck; 11] = [
 const SMALL_JOURNAL: Format = Format {
     tool: "mkfs.ext4",
     options: &["-q", "-b", "4096", "-J", "size=4", "-N", "40000", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
-    mount: "defaults",
+    ..EXT4
 };
 
 /// A btrfs that compresses all data, at the slowest level of zstd.
-const COMPRESSED: Format = Format { tool: "mkfs.btrfs", options: &["-q"], mount: "compress-force=zstd:15" };
+const COMPRESSED: Format = Format { tool: "mkfs.btrfs", options: &["-q"], mount: "compress-force=zstd:15", ..EXT4 };
 
 /// Time of a disk for a request, as of a good disk on a network.
 const SERVICE: Duration = Duration::from_micros(500);

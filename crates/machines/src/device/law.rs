@@ -54,7 +54,7 @@ impl Figures<'_> {
     }
 
     fn missing(&self, key: &str) -> MachineFault {
-        MachineFault::Missing { place: (self.place)(key), field: key.to_owned() }
+        MachineFault::MissingFigure { place: (self.place)(key), field: key.to_owned() }
     }
 
     /// Checks that every key is there and has its form. Returns the names of the buckets.

@@ -33,11 +33,11 @@ pub fn file(file: &MachineFile) -> Result<DeviceFile, MachineFault> {
     let whole = file.table()?;
     let table = whole.get_ref();
     let start = file.place(0..0);
-    let missing = |field: &str| MachineFault::Missing { place: start.clone(), field: field.to_owned() };
+    let missing = |field: &str| MachineFault::MissingFigure { place: start.clone(), field: field.to_owned() };
     let kind = text(file, table, "kind")?.ok_or_else(|| missing("kind"))?;
     if kind.0 != LAW {
         let (given, place) = kind;
-        return Err(MachineFault::WrongWord { place, field: "kind".to_owned(), given, words: vec![LAW] });
+        return Err(MachineFault::NotALaw { place, given });
     }
     let (name, _) = text(file, table, "name")?.ok_or_else(|| missing("name"))?;
     let measured_on = table.get("measured_on").map(|value| measured_on(file, value)).transpose()?;
@@ -93,7 +93,7 @@ fn measured_on(file: &MachineFile, value: &Spanned<DeValue>) -> Result<MeasuredO
         return Err(MachineFault::UnknownField { place, field, known: known.map(field_name).to_vec() });
     }
     let part = |key: &str| -> Result<String, MachineFault> {
-        let missing = || MachineFault::Missing { place: place.clone(), field: field(key) };
+        let missing = || MachineFault::MissingFigure { place: place.clone(), field: field(key) };
         text(file, table, key)?.map(|(text, _)| text).ok_or_else(missing)
     };
     Ok(MeasuredOn { host: part("host")?, date: part("date")?, target: part("target")? })

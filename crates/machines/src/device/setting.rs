@@ -17,7 +17,7 @@ impl DeviceFile {
     ///
     /// Figures that are `n.m.` cannot be set: the law without them would be another device's.
     pub fn set(&mut self, typed: &str) -> Result<(), MachineFault> {
-        let bad = |why| MachineFault::BadSetting { typed: typed.to_owned(), why };
+        let bad = |why| MachineFault::BadFigureSetting { typed: typed.to_owned(), why };
         let place = Place::Typed(typed.to_owned());
         let (key, value) = typed.split_once('=').ok_or_else(|| bad("is not KEY=VALUE"))?;
         let (key, value) = (key.trim(), value.trim());
@@ -62,7 +62,7 @@ impl DeviceFile {
                 }
                 (Some(Figure::None { .. }), _) => {
                     let why = "the device has no such mechanism";
-                    return Err(MachineFault::BadSetting { typed: place.to_string(), why });
+                    return Err(MachineFault::BadFigureSetting { typed: place.to_string(), why });
                 }
                 (_, Some((next, _))) => outer = next,
                 (_, None) => break,
@@ -104,7 +104,7 @@ fn changed(
     place: &Place,
     origin: &Origin,
 ) -> Result<Figure, MachineFault> {
-    let bad = |why| MachineFault::BadSetting { typed: place.to_string(), why };
+    let bad = |why| MachineFault::BadFigureSetting { typed: place.to_string(), why };
     if let Figure::Unmeasured { reason } = figure {
         return Err(MachineFault::Unmeasured { place: place.clone(), field: key.to_owned(), reason: reason.clone() });
     }

@@ -48,7 +48,8 @@ fn faults_name_key_and_line() {
     let capacity = "capacity = { value = 10, unit = \"GiB\", source = \"inferred\", from = \"its size\" }\n";
     assert_eq!(fault(capacity, ""), "disk.toml:1: capacity is missing");
     assert_eq!(fault("kind = \"law\"\n", ""), "disk.toml:1: kind is missing");
-    assert_eq!(fault("kind = \"law\"", "kind = \"disk\""), "disk.toml:1: kind: \"disk\" is not one of the choices");
+    let kind = fault("kind = \"law\"", "kind = \"disk\"");
+    assert_eq!(kind, "disk.toml:1: kind is \"disk\": requests can be replayed only on a device of the kind \"law\"");
     let drain = "drain = { value = 400, unit = \"MB/s\", source = \"measured\", from = \"probe 7c1e\", samples = 3 }\n";
     assert_eq!(fault(drain, ""), "disk.toml:16: write_cache.drain is missing");
     assert_eq!(

@@ -9,8 +9,13 @@ use super::estimate::{Estimate, Measured, NotMeasured, WIDEST, check_halves, che
 /// Fewest completions on the two lines together.
 const FEWEST: u32 = 60;
 
-/// Fewest completions on each line.
-const FEWEST_ON_A_LINE: usize = 10;
+/// Fewest completions before the knee.
+const FEWEST_BEFORE: f64 = 10.0;
+
+/// Fewest different times of completions on the steady line, and in all. Ours: if completions are seen together, their
+/// sums are exact.
+const FEWEST_STEADY: usize = 6;
+const FEWEST_POINTS: u32 = 10;
 
 /// Knees that are tried, over the whole time. Each finer search tries as many.
 const TRIED: usize = 100;
@@ -41,6 +46,8 @@ pub struct Limit {
     pub gate: Measured,
     /// The rate of the quickest part.
     pub quickest: f64,
+    /// The rate of the last half of the time, whatever limits it; NaN without any.
+    pub last: f64,
 }
 
 /// A limit keeps requests waiting for at least as long as they are served. Ours: with less, the device is sometimes
@@ -66,22 +73,27 @@ struct Knee {
 pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
     let mut ends = ends.to_vec();
     ends.sort_unstable();
-    let points: Vec<(f64, f64)> =
-        ends.iter().enumerate().map(|(index, end)| ((*end as f64 - service) / 1e9, (index + 1) as f64)).collect();
-    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN };
-    if let Err(why) = check_samples(points.len(), FEWEST) {
+    // Completions that were seen together came at any time before: only their sum is right at that time.
+    let is_last = |index: usize| ends.get(index + 1) != Some(&ends[index]);
+    let points: Vec<(f64, f64)> = (0..ends.len())
+        .filter(|index| is_last(*index))
+        .map(|index| ((ends[index] as f64 - service) / 1e9, (index + 1) as f64))
+        .collect();
+    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN, last: f64::NAN };
+    if let Err(why) = check_samples(ends.len(), FEWEST).and(check_samples(points.len(), FEWEST_POINTS)) {
         return unknown(why);
     }
-    let whole = points.len() as f64 / (points[points.len() - 1].0 + service / 1e9);
+    let last = line(&points[points.len() / 2..]).map_or(f64::NAN, |(_, rate)| rate);
+    let whole = ends.len() as f64 / (points[points.len() - 1].0 + service / 1e9);
     match knee(&points) {
         Err(why) => match from_the_start(&points, service, depth) {
             Ok((rate, reserve)) => {
                 let gate = Err(NotMeasured::Hidden("a bucket limits first"));
-                Limit { rate: Ok(rate), reserve: Ok(reserve), gate, quickest: whole }
+                Limit { rate: Ok(rate), reserve: Ok(reserve), gate, quickest: whole, last }
             }
             Err(_) => {
                 let gate = gate_rate(&points, service, depth);
-                Limit { gate, quickest: gate.map_or(whole, |rate| rate.value), ..unknown(why) }
+                Limit { gate, quickest: gate.map_or(whole, |rate| rate.value), last, ..unknown(why) }
             }
         },
         Ok(knee) => {
@@ -91,7 +103,7 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
                 Err(why) => (Err(why), Err(why)),
             };
             let gate = gate_rate(&before[..before.len() * 9 / 10], service, depth);
-            Limit { rate, reserve, gate, quickest: knee.slopes[0] }
+            Limit { rate, reserve, gate, quickest: knee.slopes[0], last }
         }
     }
 }
@@ -101,7 +113,8 @@ fn steady(before: &[(f64, f64)], behind: &[(f64, f64)]) -> Result<(Estimate, Est
     let time = |points: &[(f64, f64)]| points.last().map_or(0.0, |last| last.0 - points[0].0);
     let steady = &behind[behind.len() / 5..];
     let is_long = time(steady) > STEADY_SHARE * (time(before) + time(behind));
-    if before.len() < FEWEST_ON_A_LINE || steady.len() < FEWEST_ON_A_LINE || !is_long {
+    let of_reserve = before.last().map_or(0.0, |last| last.1);
+    if of_reserve < FEWEST_BEFORE || steady.len() < FEWEST_STEADY || !is_long {
         return Err(NotMeasured::Hidden("the rate did not become steady in time"));
     }
     let (first, second) = steady.split_at(steady.len() / 2);
@@ -138,8 +151,8 @@ fn check_waits(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(), No
 
 /// The rate of a gate: requests wait, the rate is steady, and there is no reserve.
 fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32) -> Measured {
-    check_samples(points.len(), FEWEST)?;
     check_waits(points, service, depth)?;
+    check_samples(points.len(), FEWEST_POINTS)?;
     let fitted = |points: &[(f64, f64)]| line(points).ok_or(NotMeasured::Hidden("all completions at one time"));
     let rest = &points[points.len() / 4..];
     let (first, second) = rest.split_at(rest.len() / 2);
@@ -233,6 +246,18 @@ mod tests {
         assert!((rate / 1500.0 - 1.0).abs() < 1e-4, "{rate}");
         assert!((tokens / 3999.0 - 1.0).abs() < 1e-3, "{tokens}");
         assert!((found.gate.expect("a gate before the knee").value / 16_000.0 - 1.0).abs() < 1e-3);
+    }
+
+    /// A host that collects completions late, because it waits for room to issue the next requests.
+    #[test]
+    fn completions_that_are_seen_together_change_nothing() {
+        for (burst, batch) in [(600.0, 20), (200.0, 8), (80.0, 20)] {
+            let ends = bucket(500.0, burst, 10_000.0, 300_000, 0);
+            let seen = |chunk: &[u64]| vec![chunk[chunk.len() - 1]; chunk.len()];
+            let found = limit(&ends.chunks(batch).flat_map(seen).collect::<Vec<u64>>(), 300_000.0, 32);
+            assert!((found.rate.expect("steady").value / 500.0 - 1.0).abs() < 0.002, "{found:?}");
+            assert!((found.reserve.expect("a knee").value / burst - 1.0).abs() < 0.005, "{found:?}");
+        }
     }
 
     #[test]

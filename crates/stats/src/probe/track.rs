@@ -78,9 +78,73 @@ pub fn sectors_per_track(angles: &[Angles]) -> Measured {
     estimate.checked(WIDEST)
 }
 
-/// Estimates the skew in sectors, from pairs that are exactly one track of `sectors` apart.
-pub fn skew(turns: &[f64], sectors: f64) -> Measured {
-    check_samples(turns.len(), FEWEST)?;
+/// The order of the tracks: skews in sectors, and tracks that follow each other on one cylinder.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// Sectors by which a track begins later than the one before on its cylinder.
+    pub track_skew: Measured,
+    /// Sectors by which the first track of a cylinder begins later than the track before.
+    pub cylinder_skew: Measured,
+    /// Tracks of a cylinder.
+    pub heads: Measured,
+}
+
+/// Share of the jumps that must be of the two kinds.
+const OF_TWO_KINDS: f64 = 0.9;
+
+/// Fewest cylinders that must begin at equal distances. Ours: by chance, two distances are equal more often than three.
+const CYLINDERS: usize = 3;
+
+/// Estimates the order of tracks of `sectors`, from the angles between the same sectors of tracks that follow each
+/// other:
+///   1. if all angles are alike, there is one skew, and the heads do not show;
+///   2. of two kinds of angles, the rarer one is the skew of cylinders, if it comes at equal distances. If both are as
+///      frequent, the larger one is.
+pub fn order(jumps: &[Option<f64>], sectors: f64) -> Order {
+    let unknown = |why| Order { track_skew: Err(why), cylinder_skew: Err(why), heads: Err(why) };
+    let known: Vec<f64> = jumps.iter().flatten().copied().collect();
+    if let Err(why) = check_samples(known.len(), FEWEST) {
+        return unknown(why);
+    }
+    let none = NotMeasured::Hidden("the angles between tracks vary");
+    let Some(first) = center(&known) else { return unknown(none) };
+    let (of_first, others): (Vec<f64>, Vec<f64>) = known.iter().partition(|turn| is_alike(**turn, first));
+    // 1
+    if others.is_empty() {
+        let why = NotMeasured::Hidden("all tracks follow each other with the same skew");
+        return Order { track_skew: skew(&of_first, sectors), cylinder_skew: Err(why), heads: Err(why) };
+    }
+    // 2
+    let Some(second) = center(&others) else { return unknown(none) };
+    let of_second: Vec<f64> = others.iter().copied().filter(|turn| is_alike(*turn, second)).collect();
+    if ((of_first.len() + of_second.len()) as f64) < OF_TWO_KINDS * known.len() as f64 {
+        return unknown(none);
+    }
+    let places = |center: f64| -> Vec<usize> {
+        let is_of = |jump: &Option<f64>| jump.is_some_and(|turn| is_alike(turn, center));
+        jumps.iter().enumerate().filter(|(_, jump)| is_of(jump)).map(|(index, _)| index).collect()
+    };
+    let larger_second = skew(&of_second, sectors)
+        .is_ok_and(|second| skew(&of_first, sectors).is_ok_and(|first| second.value > first.value));
+    let (tracks, cylinders, at) = match of_first.len().cmp(&of_second.len()) {
+        core::cmp::Ordering::Equal if !larger_second => (of_second, of_first, places(first)),
+        _ => (of_first, of_second, places(second)),
+    };
+    let apart: Vec<usize> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let heads = match apart.first() {
+        Some(heads) if apart.len() + 1 >= CYLINDERS && apart.iter().all(|apart| apart == heads) => {
+            let value = *heads as f64;
+            Ok(Estimate { value, low: value, high: value, samples: at.len() as u32 })
+        }
+        _ => Err(NotMeasured::Hidden("cylinders do not begin at equal distances")),
+    };
+    let cylinder_skew = heads.and(skew(&cylinders, sectors));
+    Order { track_skew: skew(&tracks, sectors), cylinder_skew, heads }
+}
+
+/// Estimates the skew in sectors, from angles that are alike.
+fn skew(turns: &[f64], sectors: f64) -> Measured {
+    check_samples(turns.len(), FEWEST.min(CYLINDERS as u32))?;
     let none = NotMeasured::Hidden("the angles between tracks vary");
     let (angle, error, samples) = most_frequent(turns).ok_or(none)?;
     let value = wrapped(angle - 0.25) + 0.25;
@@ -95,11 +159,34 @@ pub fn skew(turns: &[f64], sectors: f64) -> Measured {
     Ok(Estimate { value, low: value - error, high: value + error, samples })
 }
 
+/// Which of two numbers of sectors per track fits angles at one distance; `None` if neither does. The angles of the two
+/// must differ by more than the error.
+pub fn which(turns: &[f64], distance: u64, sectors: [f64; 2]) -> Option<usize> {
+    let (angle, error, samples) = most_frequent(turns)?;
+    let expected = sectors.map(|sectors| distance as f64 / sectors);
+    let gap = (expected[0] - expected[1]).abs();
+    let off = expected.map(|expected| wrapped(angle - expected).abs());
+    let near = usize::from(off[1] < off[0]);
+    (samples >= FEWEST && off[near] < NEAR * gap && error < gap).then_some(near)
+}
+
+/// An angle belongs to the nearer number of sectors if it is off by less than this share of their difference. Ours: a
+/// zone between two others must not be taken for one of them.
+const NEAR: f64 = 0.2;
+
+fn is_alike(turn: f64, center: f64) -> bool {
+    wrapped(turn - center).abs() < ALIKE
+}
+
+/// The angle that most of the others are like.
+fn center(turns: &[f64]) -> Option<f64> {
+    turns.iter().copied().max_by_key(|center| turns.iter().filter(|turn| is_alike(**turn, *center)).count())
+}
+
 /// The most frequent angle, its error (twice its standard error), and the number of angles behind it.
 fn most_frequent(turns: &[f64]) -> Option<(f64, f64, u32)> {
-    let alike = |center: f64| turns.iter().map(move |turn| wrapped(turn - center)).filter(|off| off.abs() < ALIKE);
-    let center = turns.iter().copied().max_by_key(|turn| alike(*turn).count())?;
-    let offsets: Vec<f64> = alike(center).collect();
+    let center = center(turns)?;
+    let offsets: Vec<f64> = turns.iter().map(|turn| wrapped(turn - center)).filter(|off| off.abs() < ALIKE).collect();
     let count = offsets.len() as f64;
     if count < MOST_ALIKE * turns.len() as f64 {
         return None;
@@ -156,10 +243,38 @@ mod tests {
     }
 
     #[test]
-    fn the_skew_is_the_angle_between_tracks() {
-        let turns = [3.0 / 46.0, 3.0 / 46.0, 9.0 / 46.0, 3.0 / 46.0, 3.0 / 46.0, 3.0 / 46.0 - 1.0];
-        assert_eq!(skew(&turns, 46.0).expect("alike").value, 3.0);
-        assert_eq!(skew(&[0.0; 6], 48.0).expect("alike").value, 0.0);
-        assert!(skew(&[0.1, 0.3, 0.5, 0.7, 0.9], 48.0).is_err());
+    fn the_skews_and_the_heads_come_back() {
+        for (heads, track, cylinder) in [(4, 0.11, 0.16), (2, 0.11, 0.16), (3, 0.2, 0.05), (20, 0.0625, 0.3)] {
+            let jump = |index: usize| Some(if (index + 3).is_multiple_of(heads) { cylinder } else { track });
+            let jumps: Vec<Option<f64>> = (0..64).map(jump).collect();
+            let found = order(&jumps, 1600.0);
+            assert_eq!(found.heads.map(|heads| heads.value), Ok(heads as f64));
+            assert_eq!(found.track_skew.map(|skew| skew.value), Ok((track * 1600.0_f64).round()), "{heads}");
+            assert_eq!(found.cylinder_skew.map(|skew| skew.value), Ok((cylinder * 1600.0_f64).round()), "{heads}");
+        }
+        let found = order(&[Some(3.0 / 46.0); 9], 46.0);
+        assert_eq!(found.track_skew.map(|skew| skew.value), Ok(3.0));
+        assert!(found.heads.is_err() && found.cylinder_skew.is_err());
+    }
+
+    #[test]
+    fn tracks_in_another_order_have_no_heads() {
+        let at = [2, 9, 11, 30, 31];
+        let jumps: Vec<Option<f64>> = (0..64).map(|index| Some(if at.contains(&index) { 0.3 } else { 0.1 })).collect();
+        let found = order(&jumps, 1600.0);
+        assert!(found.track_skew.is_ok() && found.heads.is_err() && found.cylinder_skew.is_err(), "{found:?}");
+        let mut chance = Prng::new(3);
+        let jumps: Vec<Option<f64>> = (0..64).map(|_| Some(chance.below(1000) as f64 / 1000.0)).collect();
+        assert!(order(&jumps, 1600.0).track_skew.is_err());
+        assert!(order(&[None; 64], 1600.0).track_skew.is_err());
+    }
+
+    #[test]
+    fn a_place_belongs_to_a_zone_or_to_neither() {
+        let of = |sectors: f64| vec![400.0 / sectors; 6];
+        assert_eq!(which(&of(1800.0), 400, [1800.0, 1500.0]), Some(0));
+        assert_eq!(which(&of(1500.0), 400, [1800.0, 1500.0]), Some(1));
+        assert_eq!(which(&of(1650.0), 400, [1800.0, 1500.0]), None);
+        assert_eq!(which(&[], 400, [1800.0, 1500.0]), None);
     }
 }
