@@ -1,6 +1,6 @@
 //! The main job as a user starts it, on the disk with the build folder, over and over: its duration, its rows, and the
-//! warnings on results that nothing disturbs. The machine must be idle otherwise. Prints a line of JSON for each run and
-//! one for all. Takes 40 minutes.
+//! warnings on results that nothing disturbs. The machine must be idle otherwise. Prints a line of JSON for each run
+//! and one for all. Takes 40 minutes.
 //!
 //! ```text
 //!   cargo bench --package diskperf --bench main_job [-- RUNS]
