@@ -20,6 +20,7 @@
 mod ground;
 
 use std::fs;
+use std::hint;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,6 +85,9 @@ const ROOMY: Format = Format { bytes: (1 << 30) + testkit::fuse::APART, ..EXT4 }
 /// The variable with the folder in which an interrupted benchmark continues.
 const STATE: &str = "DISKPERF_PROVE_STATE";
 
+/// A part of the experiment, with the words of the command.
+type Mode = fn(&mut Lab, &[String]);
+
 fn main() {
     // Runs only if asked for by name: `cargo test --all-targets` starts it too.
     let words: Vec<String> = std::env::args().collect();
@@ -98,8 +102,7 @@ fn main() {
     let state = std::env::var_os(STATE).map_or_else(|| scratch.path().to_owned(), PathBuf::from);
     fs::create_dir_all(&state).expect("a folder");
     let mut lab = Lab { kept: Kept::open(state.join("lines.jsonl")), source: tree(scratch.path()), state };
-    let modes: [(&str, fn(&mut Lab, &[String])); 3] =
-        [("predictions", predictions), ("what-if", what_if), ("noisy", noisy)];
+    let modes: [(&str, Mode); 3] = [("predictions", predictions), ("what-if", what_if), ("noisy", noisy)];
     let is_named = |name: &str| words.iter().any(|word| word == name);
     let names_predictions = words.iter().skip(1).any(|word| !word.starts_with('-')) && !is_named("what-if");
     let names_predictions = names_predictions && !is_named("noisy");
@@ -182,7 +185,11 @@ fn noisy(lab: &mut Lab, _: &[String]) {
         let recorded = thread::scope(|scope| {
             let processors = thread::available_parallelism().map_or(1, usize::from);
             for _ in 0..BURNERS * processors {
-                scope.spawn(|| while !over.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        hint::spin_loop();
+                    }
+                });
             }
             let recorded = record(&TESTS[1], lab, &here);
             over.store(true, Ordering::Relaxed);
