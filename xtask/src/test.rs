@@ -83,7 +83,7 @@ const LONGEST: [&str; 15] = [
     "cli_store",
     "cli_run",
     "law",
-    "hosts",
+    "hosts_runs",
     "slow_disk",
     "cli_io",
 ];

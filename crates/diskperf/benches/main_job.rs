@@ -58,5 +58,5 @@ fn main() {
             })
         );
     }
-    println!("{}", json!({"undisturbed": results, "runs": runs, "warnings": warnings}));
+    println!("{}", json!({"main_job_results": results, "runs": runs, "warnings": warnings}));
 }

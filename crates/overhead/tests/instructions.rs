@@ -27,8 +27,12 @@ use workload::{
 
 /// Maximum instructions per call of the runner's path above the bare loop. By design in the release build, where
 /// `cargo xtask prove instructions` counts them. The second limit is that of the build for tests, in which `cargo xtask
-/// test` counts: there, writes cost 145 more, because the debug assertions check the filling of their buffer.
-const ALLOWED: Limits = Limits { release: 40.0, tests: 155.0 };
+/// test` counts.
+const ALLOWED: Limits = Limits { release: 40.0, tests: 40.0 };
+
+/// The same for a write: in the build for tests, debug assertions check the filling of its buffer, and it costs 117 or
+/// 145 more.
+const ALLOWED_WRITE: Limits = Limits { release: 40.0, tests: 155.0 };
 
 /// The numbers of calls in the two runs of a slope.
 const CALLS: [u64; 2] = [2_000, 10_000];
@@ -328,7 +332,8 @@ fn check(classic: Classic) {
     let name = classic.name();
     let [world, bare] = ["child_world", "child_bare"].map(|side| slope(name, CALLS, folder.path(), side));
     println!("{{\"program\": \"{name}\", \"world\": {world:.1}, \"bare\": {bare:.1}}}");
-    assert!(world - bare <= ALLOWED.here(), "{name}: {world:.1} instructions per call, {bare:.1} in a bare loop");
+    let allowed = if classic == Classic::Read8192 { ALLOWED } else { ALLOWED_WRITE };
+    assert!(world - bare <= allowed.here(), "{name}: {world:.1} instructions per call, {bare:.1} in a bare loop");
 }
 
 /// The reason for which nothing can be counted here. `None` if there is none.

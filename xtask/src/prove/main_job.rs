@@ -33,13 +33,13 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 fn judge(line: &Value) -> Option<Figure> {
-    if let Some(results) = line["undisturbed"].as_u64() {
+    if let Some(results) = line["main_job_results"].as_u64() {
         let others = line["warnings"].as_object()?.iter().filter(|(code, _)| !PERMITTED.contains(&code.as_str()));
         let others: Vec<(&String, u64)> = others.filter_map(|(code, count)| Some((code, count.as_u64()?))).collect();
         let warned: u64 = others.iter().map(|(_, count)| count).sum();
         let list: Vec<String> = others.iter().map(|(code, count)| format!("{code} {count}")).collect();
         return Some(Figure {
-            what: format!("warnings except {} on {results} undisturbed results", PERMITTED.join(" and ")),
+            what: format!("warnings except {} on {results} results of an idle machine", PERMITTED.join(" and ")),
             asked: format!("at most {:.0} % of {RESULTS}", 100.0 * WARNED),
             measured: if list.is_empty() { "none".to_owned() } else { list.join(", ") },
             reached: results >= RESULTS && warned as f64 <= WARNED * results as f64,
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn undeserved_warnings_and_few_results_miss_the_goal() {
         let reached = |results: u64, warnings: Value| {
-            judge(&json!({"undisturbed": results, "runs": 39, "warnings": warnings})).expect("a figure").reached
+            judge(&json!({"main_job_results": results, "runs": 39, "warnings": warnings})).expect("a figure").reached
         };
         assert!(reached(507, json!({"noise": 300, "few": 9, "cache": 5})));
         assert!(!reached(507, json!({"cache": 3, "step": 3})) && !reached(499, json!({})));
