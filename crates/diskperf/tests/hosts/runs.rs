@@ -190,5 +190,5 @@ fn a_command_that_is_another_program_on_a_host_is_refused() {
     let path = format!("export PATH={}$rank:$PATH", hosts.path("bin").display());
     hosts.script("with_path", &format!("{path}\nexec '{}' \"$@\"", hosts.path("host").display()));
     let ran = hosts.run(2, "with_path", &["run", "data", "--yes", "--", "tool"]);
-    hosts.refuses(&ran, &["error: host n1: the command is ", "bin1/tool here, and ", "bin0/tool on the first host"]);
+    hosts.refuses(&ran, &["error: host n1: the command is ", "bin1/tool on this host, and ", "bin0/tool on the first one"]);
 }
