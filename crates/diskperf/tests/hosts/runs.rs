@@ -79,13 +79,16 @@ fn hosts_choose_the_faster_disk() {
     let [fast, slow] = disks.paths()[..] else { panic!("two disks") };
     let targets = [("fast", fast), ("slow", slow)].map(|(name, disk)| format!("{name}={}/%h", disk.display()));
     let mut words = vec!["choose", &targets[0], &targets[1]];
-    words.extend("io randwrite --direct --size 4MiB --time 1s --floor 0 --budget 80s --yes --json".split(' '));
+    words.extend("io randwrite --direct --size 4MiB --time 1s --floor 0 --rounds 6 --yes --json".split(' '));
     let command = disks.command(Path::new(hosts.library.launcher));
     let ran = ended(hosts.launched(command, 2, "host", &words).spawn().expect("a launcher"));
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     let document = common::document::document(&ran);
     let comparison = &document["run"]["choice"]["comparisons"][0];
-    assert_eq!((&comparison["faster"], &comparison["verdict"]), (&"fast".into(), &"faster".into()), "{comparison:#}");
+    // A machine under load may not decide it.
+    assert_eq!((&comparison["first"], &comparison["second"]), (&"fast".into(), &"slow".into()), "{comparison:#}");
+    assert!(comparison["ratio"].as_f64().is_some_and(|ratio| ratio < 1.0), "{comparison:#}");
+    assert_ne!(comparison["faster"], "slow", "{comparison:#}");
     for cell in document["cells"].as_array().expect("results") {
         assert_eq!((cell["hosts"].as_array().map(Vec::len), &cell["measured"]), (Some(2), &true.into()), "{cell:#}");
     }
@@ -139,7 +142,7 @@ fn each_host_reads_the_files_of_the_next_one() {
 }
 
 #[test]
-fn only_reads_of_shared_directories_are_of_other_hosts() {
+fn read_others_refuses_writes_private_directories_and_one_host() {
     let hosts = hosts!(MPICH);
     ["n0", "n1"].iter().for_each(|name| fs::create_dir(hosts.path(name)).expect("a folder"));
     let of = |pattern, target| ["io", pattern, target, "--size", "4MiB", "--time", "300ms", "--read-others", "--yes"];
@@ -190,5 +193,8 @@ fn a_command_that_is_another_program_on_a_host_is_refused() {
     let path = format!("export PATH={}$rank:$PATH", hosts.path("bin").display());
     hosts.script("with_path", &format!("{path}\nexec '{}' \"$@\"", hosts.path("host").display()));
     let ran = hosts.run(2, "with_path", &["run", "data", "--yes", "--", "tool"]);
-    hosts.refuses(&ran, &["error: host n1: the command is ", "bin1/tool on this host, and ", "bin0/tool on the first one"]);
+    hosts.refuses(
+        &ran,
+        &["error: host n1: the command is ", "bin1/tool on this host, and ", "bin0/tool on the first one"],
+    );
 }
