@@ -105,15 +105,31 @@ fn a_host_that_is_gone_ends_the_run_and_is_named() {
 fn other_plans_are_refused_with_their_difference() {
     let tests = |last: &str| {
         let tests = vec!["read (target [0])".to_owned(), last.to_owned()];
-        text(&Agreement { tests, storage: Vec::new(), largest: None })
+        text(&Agreement { tests, storage: Vec::new(), warnings: Vec::new(), largest: None })
     };
     let agreed = got(&[b"null", b"null"]);
     let (peers, _) = first_of_two(&[agreed, got(&[&tests("write"), &tests("write, left out")])]);
     let Peers::Piped(mut piped) = peers else { panic!("two hosts") };
     let options = crate::presets::LOAD.options_on(&[]);
     let mut plan = Plan::fixed(("io", options), crate::presets::LOAD.schedule.clone(), 1, Vec::new());
-    let refused = piped.compare(&[], &mut plan).expect_err("a refusal");
+    let refused = piped.compare((&[], &[]), &mut plan).expect_err("a refusal");
     assert_eq!(refused.to_string(), "the hosts plan different tests: write on n0, write, left out on n1");
+}
+
+/// A host without io_uring performs one operation at a time.
+#[test]
+fn a_warning_of_some_hosts_names_them() {
+    let [both, second] = ["too few processors", "no io_uring"].map(str::to_owned);
+    let with = |warnings: &[&String]| {
+        let warnings = warnings.iter().map(|warning| (*warning).clone()).collect();
+        text(&Agreement { tests: Vec::new(), storage: Vec::new(), warnings, largest: None })
+    };
+    let agreed = got(&[b"null", b"null"]);
+    let (peers, _) = first_of_two(&[agreed, got(&[&with(&[&both]), &with(&[&both, &second])])]);
+    let Peers::Piped(mut piped) = peers else { panic!("two hosts") };
+    let options = crate::presets::LOAD.options_on(&[]);
+    let mut plan = Plan::fixed(("io", options), crate::presets::LOAD.schedule.clone(), 1, Vec::new());
+    assert_eq!(piped.compare((&[both], &[]), &mut plan), Ok(vec!["only on n1: no io_uring".to_owned()]));
 }
 
 #[test]

@@ -50,6 +50,29 @@ fn hosts_with_clocks_of_their_own_measure_together() {
     assert_eq!(testkit::names_in(&hosts.path("data")), [""; 0]);
 }
 
+/// Each rank starts in another working folder, and each folder has a `data`.
+#[test]
+fn a_relative_path_is_that_of_the_first_host() {
+    let hosts = hosts!(OPEN_MPI);
+    ["n0", "n1"].iter().for_each(|name| fs::create_dir_all(hosts.path(name).join("work/data")).expect("a folder"));
+    let (scratch, host) = (hosts.scratch.path().display(), hosts.path("host"));
+    let (enter, host) = (format!("cd '{scratch}/n'$rank/work"), format!("exec '{}' \"$@\"", host.display()));
+    hosts.script("apart", &format!("{enter}\n{host}"));
+    // The second host does not see the folder of the first one.
+    hosts.script("hide", &format!("mount -t tmpfs none '{scratch}/n0' && {host}"));
+    hosts.script("hidden", &format!("{enter}\n[ $rank = 0 ] && {host}\nexec unshare --mount '{scratch}/hide' \"$@\""));
+    let reads = |target| with(&READS, &["--time", "300ms", "--rounds", "2", "--json", target]);
+    let refused = hosts.run(2, "hidden", &reads("data"));
+    let words = ["error: host n1: cannot enter ", "/n0/work, the working folder of the first host: No such file"];
+    hosts.refuses(&refused, &words);
+    let absolute = hosts.path("data").display().to_string();
+    for (script, target) in [("apart", "data"), ("hidden", &absolute)] {
+        let ran = hosts.run(2, script, &reads(target));
+        assert_eq!(ran.status, Some(0), "{}", ran.err);
+        assert_eq!(common::document::document(&ran)["run"]["shared"], serde_json::json!([target]), "{}", ran.err);
+    }
+}
+
 #[test]
 fn the_first_host_chooses_sizes_for_all() {
     let hosts = hosts!(MPICH);
