@@ -367,11 +367,11 @@ impl Piped {
         }
         // A host may not measure the ceiling while others still run.
         plan.options.ceiling = false;
-        Ok(self.partial(&all))
+        Ok(self.of_some(&all))
     }
 
     /// The warnings that only some hosts have, with the names of these hosts.
-    fn partial(&self, all: &[Agreement]) -> Vec<String> {
+    fn of_some(&self, all: &[Agreement]) -> Vec<String> {
         let mut warned: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (one, host) in all.iter().zip(&self.hosts) {
             one.warnings.iter().for_each(|warning| warned.entry(warning).or_default().push(&host.name));
