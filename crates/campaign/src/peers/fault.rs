@@ -59,7 +59,9 @@ impl PeerFault {
             PeerFault::NoFolder { .. } => "start all hosts in a folder that each has, or name an absolute path",
             PeerFault::SameHost(_) => "mpirun --map-by ppr:1:node, mpiexec -ppn 1, or srun --ntasks-per-node=1",
             PeerFault::Versions(_) => "install the same program on every host",
-            PeerFault::Plans(_) => "give every host the same kind of directory, with the same rights",
+            PeerFault::Plans(_) => {
+                "give every host the same kind of directory, with the same rights and kernel settings"
+            }
             PeerFault::Storage(_) => "use directories on the same kind of file system and cache",
             PeerFault::PartlyShared { .. } => {
                 "use a directory that all hosts share, or %h in the path for one per host"

@@ -342,14 +342,16 @@ impl Piped {
     ) -> Result<Vec<String>, PeerFault> {
         self.agree(Ok(()))?;
         let all = self.say_all(&Agreement { warnings: warnings.to_vec(), ..agreement(targets, plan) })?;
-        let first = &all[0].tests;
+        let (first, warnings) = (&all[0].tests, self.of_some(&all));
         if let Some((other, host)) = all.iter().zip(&self.hosts).find(|(other, _)| other.tests != *first) {
             let is_other = |(own, other): &(&String, &String)| own != other;
             let differs = first.iter().zip(&other.tests).find(is_other);
-            let differs = differs.map_or_else(
+            let mut differs = differs.map_or_else(
                 || "the numbers of tests differ".to_owned(),
                 |(own, other)| format!("{own} on {}, {other} on {}", self.hosts[0].name, host.name),
             );
+            // A missing io_uring makes another test.
+            warnings.iter().for_each(|warning| differs += &format!("; {warning}"));
             return Err(PeerFault::Plans(differs));
         }
         let of_first = &all[0].storage;
@@ -367,7 +369,7 @@ impl Piped {
         }
         // A host may not measure the ceiling while others still run.
         plan.options.ceiling = false;
-        Ok(self.of_some(&all))
+        Ok(warnings)
     }
 
     /// The warnings that only some hosts have, with the names of these hosts.
