@@ -289,8 +289,8 @@ enum Command {
     History(HistoryArguments),
     /// Finish a run that was interrupted or killed.
     ///
-    /// Keeps finished results and repeats failed ones. Only the same diskperf on the same machine can resume a run. A
-    /// run that spent its budget is finished.
+    /// Keeps finished results and repeats failed ones. Only the same diskperf can resume a run, on the same machine, or
+    /// on the same hosts, started by diskperf-mpi. A run that spent its budget is finished.
     ///
     /// Writes: as the run itself did.
     #[command(after_help = RESUME_EXAMPLES)]

@@ -36,6 +36,9 @@ use ui::failure;
 /// Runs the command line `words`, and returns its exit status.
 pub fn main(words: Vec<OsString>) -> ExitCode {
     let exit = match small_stack() {
+        // This check comes first, before any variable is read: a program with file capabilities or setuid has rights
+        // that its caller lacks.
+        _ if kernel::is_elevated() => refuse(&Error::Elevated),
         Some(limit) => refuse_stack(limit),
         None => run(words),
     };
@@ -48,6 +51,7 @@ fn follow() -> Exit {
 }
 
 /// Refuses to run on this host. The first one of several hosts prints it.
+#[inline(never)]
 fn refuse(error: &Error) -> Exit {
     match campaign::peers::tell(&error.to_string(), error.hint(), error.exit()) {
         true => error.exit(),
@@ -68,10 +72,6 @@ fn refuse_stack(limit: Bytes) -> Exit {
 
 #[inline(never)]
 fn run(mut words: Vec<OsString>) -> Exit {
-    // This check comes first: a program with file capabilities or setuid has rights that its caller lacks.
-    if kernel::is_elevated() {
-        return failure::print_error(&Error::Elevated);
-    }
     // A link with the name of a program of 1983 runs that program.
     let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     if let Some(classic) = called.and_then(Classic::named) {

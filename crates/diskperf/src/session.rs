@@ -321,6 +321,7 @@ impl<'a> Session<'a> {
         RunsError::Elsewhere {
             run: self.label().unwrap_or_default().to_owned(),
             elsewhere: "by another build of diskperf, or its plan has other tests here".to_owned(),
+            hosts: self.left.as_ref().map_or(0, |left| left.info.hosts.len()),
             folder: self.left.as_ref().map(|left| left.folder.clone()).unwrap_or_default(),
             command: self.call.words.to_vec(),
         }

@@ -24,6 +24,8 @@ pub enum PeerFault {
     NoOthers,
     #[error("--read-others needs directories that all hosts share, and {0} is another one on each host")]
     NotShared(String),
+    #[error("cannot enter {folder}, the working folder of the first host: {why}")]
+    NoFolder { folder: String, why: String },
     #[error("two ranks run on host {0}; diskperf needs one on each host")]
     SameHost(String),
     #[error("the hosts have different versions of diskperf: {0}")]
@@ -54,9 +56,12 @@ impl PeerFault {
             PeerFault::Writes(_) => "choose tests with --only, or a workload such as io randread",
             PeerFault::NoOthers => "start diskperf-mpi on each host with mpirun or srun",
             PeerFault::NotShared(_) => "use a directory on a file system that all hosts mount, without %h",
+            PeerFault::NoFolder { .. } => "start all hosts in a folder that each has, or name an absolute path",
             PeerFault::SameHost(_) => "mpirun --map-by ppr:1:node, mpiexec -ppn 1, or srun --ntasks-per-node=1",
             PeerFault::Versions(_) => "install the same program on every host",
-            PeerFault::Plans(_) => "give every host the same kind of directory, with the same rights",
+            PeerFault::Plans(_) => {
+                "give every host the same kind of directory, with the same rights and kernel settings"
+            }
             PeerFault::Storage(_) => "use directories on the same kind of file system and cache",
             PeerFault::PartlyShared { .. } => {
                 "use a directory that all hosts share, or %h in the path for one per host"

@@ -2,7 +2,7 @@
 //! and prints nothing. If the first host ends, it removes its files and ends too.
 
 use super::fault::PeerFault;
-use super::order::{Assignment, Order, ResumedRun, Task};
+use super::order::{Assignment, Order, Task};
 use super::wire::ToldError;
 use super::{Peers, Piped};
 use crate::error::CampaignError;
@@ -46,12 +46,12 @@ pub fn follow() -> Result<(), PeerFault> {
 fn obey_first(peers: &mut Peers) -> Result<(), CampaignError> {
     let piped = piped_of(peers);
     let assigned: Vec<Option<Assignment>> = piped.say_all(&None)?;
-    let Some(Some(Assignment { request, is_dry, resumed })) = assigned.into_iter().next() else {
+    let Some(Some(Assignment { request, is_dry, resumed, folder })) = assigned.into_iter().next() else {
         return Err(PeerFault::Unknown("no request".to_owned()).into());
     };
     piped.reads_others = request.read_others;
-    let folder = resumed.as_ref().map_or(Ok(()), |run| run.enter().map_err(CampaignError::from));
-    let planned = folder.and_then(|()| plan(peers, request));
+    let entered = folder.enter(&request.targets).map_err(CampaignError::from);
+    let planned = entered.and_then(|()| plan(peers, request));
     let piped = piped_of(peers);
     let (resolved, targets, mut plan) = match planned {
         Ok(planned) => planned,
@@ -60,12 +60,12 @@ fn obey_first(peers: &mut Peers) -> Result<(), CampaignError> {
             return Err(error);
         }
     };
-    piped.compare(&targets, &mut plan)?;
+    piped.compare((resolved.tests.warnings(), &targets), &mut plan)?;
     if is_dry {
         return Ok(());
     }
     let stop = Stop::on_signals()?;
-    if let Some(ResumedRun { label, .. }) = &resumed {
+    if let Some(label) = &resumed {
         remove_left(&targets, label)?;
     }
     piped.compare_targets(&targets, &mut plan)?;

@@ -16,6 +16,7 @@ pub mod same_hosts;
 mod sharing;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::thread;
 use std::time::Duration;
@@ -30,12 +31,13 @@ use workload::FolderForOthers;
 use crate::error::CampaignError;
 use crate::plan::{Plan, PlannedSizing};
 use crate::request::RunRequest;
+use crate::request::resolved::Resolved;
 use crate::rounds::driver::Performed;
 use crate::signals::Stop;
 use crate::targets::Target;
 use fault::PeerFault;
 use hello::Hello;
-use order::{Agreement, Assignment, Order, Reply, ResumedRun, Task};
+use order::{Agreement, Assignment, Folder, Order, Reply, Task};
 use wire::{ToldError, Wire, WireFault};
 
 /// The variable with the rank of this host, the number of ranks, and the descriptors of two pipes.
@@ -152,17 +154,19 @@ impl Peers {
     }
 
     /// The first host tells the others its request, and all compare their plans. The sizes then fit on every host.
+    /// Returns warnings about workloads that some hosts run in another way.
     pub fn assign(
         &mut self,
-        (request, targets): (&RunRequest, &[Target]),
+        (resolved, targets): (&Resolved, &[Target]),
         (is_dry, resumed): (bool, Option<&str>),
         plan: &mut Plan,
-    ) -> Result<(), CampaignError> {
-        let Peers::Piped(piped) = self else { return Ok(()) };
-        let resumed = resumed.map(ResumedRun::here).transpose()?;
+    ) -> Result<Vec<String>, CampaignError> {
+        let Peers::Piped(piped) = self else { return Ok(Vec::new()) };
+        let request = &resolved.request;
+        let (resumed, folder) = (resumed.map(str::to_owned), Folder::here()?);
         piped.reads_others = request.read_others;
-        piped.say_all(&Some(Assignment { request: request.clone(), is_dry, resumed }))?;
-        Ok(piped.compare(targets, plan)?)
+        piped.say_all(&Some(Assignment { request: request.clone(), is_dry, resumed, folder }))?;
+        Ok(piped.compare((resolved.tests.warnings(), targets), plan)?)
     }
 
     /// Tells the other hosts the label of private folders, by which `resume` finds those of killed processes.
@@ -330,17 +334,24 @@ impl Piped {
     }
 
     /// Compares the plans of all hosts, and limits the sizes to those that all have room for.
-    fn compare(&mut self, targets: &[Target], plan: &mut Plan) -> Result<(), PeerFault> {
+    /// Returns the warnings that not all hosts have, with the names of those that have them.
+    fn compare(
+        &mut self,
+        (warnings, targets): (&[String], &[Target]),
+        plan: &mut Plan,
+    ) -> Result<Vec<String>, PeerFault> {
         self.agree(Ok(()))?;
-        let all = self.say_all(&agreement(targets, plan))?;
-        let first = &all[0].tests;
+        let all = self.say_all(&Agreement { warnings: warnings.to_vec(), ..agreement(targets, plan) })?;
+        let (first, warnings) = (&all[0].tests, self.of_some(&all));
         if let Some((other, host)) = all.iter().zip(&self.hosts).find(|(other, _)| other.tests != *first) {
             let is_other = |(own, other): &(&String, &String)| own != other;
             let differs = first.iter().zip(&other.tests).find(is_other);
-            let differs = differs.map_or_else(
+            let mut differs = differs.map_or_else(
                 || "the numbers of tests differ".to_owned(),
                 |(own, other)| format!("{own} on {}, {other} on {}", self.hosts[0].name, host.name),
             );
+            // A missing io_uring makes another test.
+            warnings.iter().for_each(|warning| differs += &format!("; {warning}"));
             return Err(PeerFault::Plans(differs));
         }
         let of_first = &all[0].storage;
@@ -358,7 +369,17 @@ impl Piped {
         }
         // A host may not measure the ceiling while others still run.
         plan.options.ceiling = false;
-        Ok(())
+        Ok(warnings)
+    }
+
+    /// The warnings that only some hosts have, with the names of these hosts.
+    fn of_some(&self, all: &[Agreement]) -> Vec<String> {
+        let mut warned: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (one, host) in all.iter().zip(&self.hosts) {
+            one.warnings.iter().for_each(|warning| warned.entry(warning).or_default().push(&host.name));
+        }
+        let partial = warned.into_iter().filter(|(_, names)| names.len() < self.hosts.len());
+        partial.map(|(warning, names)| format!("only on {}: {warning}", names.join(", "))).collect()
     }
 
     /// Finds the targets that all hosts share, and divides their room and the allowed bytes by the number of hosts.
@@ -511,7 +532,7 @@ fn agreement(targets: &[Target], plan: &Plan) -> Agreement {
         format!("{name}{omitted} (target {:?})", alternative.targets)
     };
     let tests = plan.alternatives.iter().map(test).collect();
-    Agreement { tests, storage: targets.iter().map(storage).collect(), largest }
+    Agreement { tests, storage: targets.iter().map(storage).collect(), warnings: Vec::new(), largest }
 }
 
 /// The storage of a target, in the words of an error.

@@ -17,6 +17,7 @@ use crate::executions;
 use crate::fit::sizes::Sizes;
 use crate::request::RunRequest;
 use crate::rounds::driver::Performed;
+use crate::targets::{TargetArgument, TargetKind};
 
 /// The run that all hosts are part of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,30 +26,36 @@ pub struct Assignment {
     pub request: RunRequest,
     /// True if nothing is measured.
     pub is_dry: bool,
-    /// The run that is resumed, if one is.
-    pub resumed: Option<ResumedRun>,
+    /// The label of private folders that killed processes of the run left, if it is resumed.
+    pub resumed: Option<String>,
+    /// The working folder of the first host.
+    pub folder: Folder,
 }
 
-/// A run that is resumed.
+/// The text of a working folder. All hosts use that of the first one, so that a relative path is the same one on all,
+/// and also if the run is resumed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResumedRun {
-    /// The label of private folders that its killed processes left.
-    pub label: String,
-    /// The text of the folder in which its command was given.
-    pub folder: String,
-}
+pub struct Folder(String);
 
-impl ResumedRun {
-    /// The run with this label, resumed in the working folder of this process.
-    pub fn here(label: &str) -> Result<ResumedRun, PathFault> {
+impl Folder {
+    /// The working folder of this process.
+    pub fn here() -> Result<Folder, PathFault> {
         let folder = env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
-        Ok(ResumedRun { label: label.to_owned(), folder: name::text(folder.as_os_str().as_bytes()).into_owned() })
+        Ok(Folder(name::text(folder.as_os_str().as_bytes()).into_owned()))
     }
 
-    /// Makes the folder the working folder of this process.
-    pub fn enter(&self) -> Result<(), PathFault> {
-        let folder = PathBuf::from(OsString::from_vec(name::bytes(&self.folder).into_owned()));
-        env::set_current_dir(&folder).map_err(|_| PathFault::Missing(folder))
+    /// Makes it the working folder of this process. If this host cannot, it can still measure targets with absolute
+    /// paths.
+    pub fn enter(&self, targets: &[TargetArgument]) -> Result<(), PeerFault> {
+        let folder = PathBuf::from(OsString::from_vec(name::bytes(&self.0).into_owned()));
+        let is_relative =
+            |target: &TargetArgument| matches!(&target.kind, TargetKind::Directory(path) if path.is_relative());
+        match env::set_current_dir(folder) {
+            Err(error) if targets.iter().any(is_relative) => {
+                Err(PeerFault::NoFolder { folder: self.0.clone(), why: kernel::message(&error).to_string() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -59,6 +66,8 @@ pub struct Agreement {
     pub tests: Vec<String>,
     /// The storage of each target: what a host may claim depends on it.
     pub storage: Vec<String>,
+    /// The reasons why this host cannot run a workload as it is written.
+    pub warnings: Vec<String>,
     /// The largest sizes that its targets have room for, if sizes are chosen later.
     pub largest: Option<Sizes>,
 }
@@ -173,6 +182,15 @@ mod tests {
             ProgramFailure { program: 0, phase: Some(0), failure }
         });
         Some(Ok(ExecutionResult { stopped, lasted: Nanos(7), ..ExecutionResult::default() }))
+    }
+
+    #[test]
+    fn a_host_without_the_folder_measures_absolute_paths_only() {
+        let folder = Folder("/nowhere/work".to_owned());
+        let enter = |target: &str| folder.enter(&[target.to_owned().into()]).map_err(|fault| fault.to_string());
+        assert_eq!(enter("/lustre/%h"), Ok(()));
+        let refused = enter("a=data").expect_err("a refusal");
+        assert!(refused.starts_with("cannot enter /nowhere/work, the working folder of the first host: "), "{refused}");
     }
 
     fn named(replies: Vec<Reply>) -> Vec<(String, Reply)> {

@@ -2,19 +2,29 @@
 
 use stats::HostInfo;
 
-/// A phrase about the hosts that measured a run, if these are others; `None` if they are the same.
+/// The reason why these hosts cannot resume a run. The phrases follow `the run was measured`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// These are other hosts, or their order is another one.
+    Others(String),
+    /// A host has another kernel or other processors since the run began. The same hosts in the same order differ too.
+    Changed(String),
+}
+
+/// The difference between these hosts and those that measured a run; `None` if they are the same.
 ///
 /// 1. A run of one host is resumed on one host.
 /// 2. Hosts that are missing are named, then those that are new.
 /// 3. Their order is the same.
 /// 4. Kernel and processors of each host are the same. It may have been restarted.
-pub fn difference(then: &[HostInfo], now: &[HostInfo]) -> Option<String> {
+pub fn difference(then: &[HostInfo], now: &[HostInfo]) -> Option<Difference> {
+    let others = |phrase: String| Some(Difference::Others(phrase));
     let all = |hosts: &[HostInfo]| names(hosts.iter().map(|host| host.name.as_str()));
     // 1
     match (then, now) {
         ([], []) => return None,
-        ([], now) => return Some(format!("on one host, and there are {} ranks", now.len())),
-        (then, []) => return Some(format!("on the hosts {} together, and this is one host", all(then))),
+        ([], now) => return others(format!("on one host, and these are the hosts {}", all(now))),
+        (then, []) => return others(format!("on the hosts {} together, and this is one host", all(then))),
         _ => {}
     }
     // 2
@@ -26,24 +36,26 @@ pub fn difference(then: &[HostInfo], now: &[HostInfo]) -> Option<String> {
     let (missing, new) = (without(then, now), without(now, then));
     let listed = |found: &[String]| format!("{} {}", names(found.iter().map(String::as_str)), is_or_are(found));
     if !missing.is_empty() {
-        return Some(format!("on the hosts {}, and {} missing", all(then), listed(&missing)));
+        return others(format!("on the hosts {}, and {} missing", all(then), listed(&missing)));
     }
     if !new.is_empty() {
-        return Some(format!("on the hosts {}, and {} not one of them", all(then), listed(&new)));
+        return others(format!("on the hosts {}, and {} not one of them", all(then), listed(&new)));
     }
     // 3
     if then.iter().map(|host| &host.name).ne(now.iter().map(|host| &host.name)) {
-        return Some(format!("on the hosts {} in this order, and it is {} now", all(then), all(now)));
+        return others(format!("on the hosts {} in this order, and the order is {} now", all(then), all(now)));
     }
     // 4
     let other_kernel = then.iter().zip(now).find(|(then, now)| then.kernel != now.kernel);
     if let Some((then, now)) = other_kernel {
-        return Some(format!("with {} on {}, and that has {} now", then.kernel, then.name, now.kernel));
+        let phrase = format!("with {} on host {}, which has {} now", then.kernel, then.name, now.kernel);
+        return Some(Difference::Changed(phrase));
     }
     let processors = |host: &HostInfo| (host.cpus, host.allowed_cpus);
     let (then, now) = then.iter().zip(now).find(|(then, now)| processors(then) != processors(now))?;
     let count = |host: &HostInfo| format!("{} of {} processors", host.allowed_cpus, host.cpus);
-    Some(format!("with {} on {}, and there are {} now", count(then), then.name, count(now)))
+    let phrase = format!("with {} on host {}, which allows {} now", count(then), then.name, count(now));
+    Some(Difference::Changed(phrase))
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -68,22 +80,24 @@ mod tests {
             (&["a", "b", "c"][..], &["a", "c"][..], "on the hosts a, b, c, and b is missing"),
             (&["a", "b", "c"], &["d"], "on the hosts a, b, c, and a, b, c are missing"),
             (&["a"], &["a", "b"], "on the hosts a, and b is not one of them"),
-            (&["a", "b"], &["b", "a"], "on the hosts a, b in this order, and it is b, a now"),
+            (&["a", "b"], &["b", "a"], "on the hosts a, b in this order, and the order is b, a now"),
             (&["a", "b"], &[], "on the hosts a, b together, and this is one host"),
-            (&[], &["a", "b"], "on one host, and there are 2 ranks"),
+            (&[], &["a", "b"], "on one host, and these are the hosts a, b"),
         ] {
-            assert_eq!(phrase(then, now).as_deref(), Some(phrase_of_it));
+            assert_eq!(phrase(then, now), Some(Difference::Others(phrase_of_it.to_owned())));
         }
     }
 
     #[test]
     fn a_host_that_is_another_computer_now_is_named() {
-        let then = hosts(&["a", "b"]);
+        let mut then = hosts(&["a", "b"]);
+        then[1].kernel = "Linux 6".to_owned();
         let mut now = then.clone();
+        let changed = |phrase: &str| Some(Difference::Changed(phrase.to_owned()));
         now[1].allowed_cpus = 1;
-        let phrase = difference(&then, &now).expect("a difference");
-        assert_eq!(phrase, "with 2 of 2 processors on b, and there are 1 of 2 processors now");
+        let phrase = "with 2 of 2 processors on host b, which allows 1 of 2 processors now";
+        assert_eq!(difference(&then, &now), changed(phrase));
         now[1].kernel = "Linux 7".to_owned();
-        assert_eq!(difference(&then, &now).expect("a difference"), "with  on b, and that has Linux 7 now");
+        assert_eq!(difference(&then, &now), changed("with Linux 6 on host b, which has Linux 7 now"));
     }
 }

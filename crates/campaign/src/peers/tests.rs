@@ -105,15 +105,35 @@ fn a_host_that_is_gone_ends_the_run_and_is_named() {
 fn other_plans_are_refused_with_their_difference() {
     let tests = |last: &str| {
         let tests = vec!["read (target [0])".to_owned(), last.to_owned()];
-        text(&Agreement { tests, storage: Vec::new(), largest: None })
+        text(&Agreement { tests, storage: Vec::new(), warnings: Vec::new(), largest: None })
     };
     let agreed = got(&[b"null", b"null"]);
     let (peers, _) = first_of_two(&[agreed, got(&[&tests("write"), &tests("write, left out")])]);
     let Peers::Piped(mut piped) = peers else { panic!("two hosts") };
     let options = crate::presets::LOAD.options_on(&[]);
     let mut plan = Plan::fixed(("io", options), crate::presets::LOAD.schedule.clone(), 1, Vec::new());
-    let refused = piped.compare(&[], &mut plan).expect_err("a refusal");
+    let refused = piped.compare((&[], &[]), &mut plan).expect_err("a refusal");
     assert_eq!(refused.to_string(), "the hosts plan different tests: write on n0, write, left out on n1");
+}
+
+#[test]
+fn a_warning_of_some_hosts_names_them() {
+    let with = |test: &str, warnings: &[&str]| {
+        let (tests, warnings) = (vec![test.to_owned()], warnings.iter().map(|&warning| warning.to_owned()).collect());
+        text(&Agreement { tests, storage: Vec::new(), warnings, largest: None })
+    };
+    let compared = |test: &str, warning: &str| {
+        let all = got(&[&with("deep", &["both"]), &with(test, &["both", warning])]);
+        let (peers, _) = first_of_two(&[got(&[b"null", b"null"]), all]);
+        let Peers::Piped(mut piped) = peers else { panic!("two hosts") };
+        let options = crate::presets::LOAD.options_on(&[]);
+        let mut plan = Plan::fixed(("io", options), crate::presets::LOAD.schedule.clone(), 1, Vec::new());
+        piped.compare((&[], &[]), &mut plan)
+    };
+    assert_eq!(compared("deep", "few processors"), Ok(vec!["only on n1: few processors".to_owned()]));
+    let refused = compared("plain", "no io_uring");
+    let differs = "deep on n0, plain on n1; only on n1: no io_uring";
+    assert_eq!(refused, Err(PeerFault::Plans(differs.to_owned())));
 }
 
 #[test]

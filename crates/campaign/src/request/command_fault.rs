@@ -11,7 +11,7 @@ pub enum CommandFault {
     NotFound(#[from] NoCommand),
     #[error("cannot split --prepare into words: {0}")]
     NoLine(String),
-    #[error("the command is {now} here, and {then} on the first host")]
+    #[error("the command is {now} on this host, and {then} on the first one")]
     Other { then: String, now: String },
     #[error("{0} is a preset; a command replaces the preset")]
     Preset(String),

@@ -13,7 +13,8 @@
 
 use std::env;
 
-use campaign::peers::{Peers, same_hosts};
+use campaign::peers::Peers;
+use campaign::peers::same_hosts::{self, Difference};
 use clap::Args;
 use kernel::observe::host::Host;
 use kernel::{PathFault, ProcessIdentity};
@@ -59,13 +60,17 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     let (words, folder) = (left.command.clone(), left.folder.clone());
     let elsewhere = |elsewhere: String| {
         let (run, folder, command) = (run.clone(), folder.clone(), words.clone());
-        Error::from(RunsError::Elsewhere { run, elsewhere, folder, command })
+        Error::from(RunsError::Elsewhere { run, elsewhere, hosts: left.info.hosts.len(), folder, command })
     };
     let resolve = || {
         let peers = Peers::connect()?;
-        if let Some(difference) = same_hosts::difference(&left.info.hosts, &peers.infos()) {
-            let hosts = left.info.hosts.len();
-            return Err(RunsError::OtherHosts { run: run.clone(), difference, hosts }.into());
+        match same_hosts::difference(&left.info.hosts, &peers.infos()) {
+            Some(Difference::Others(difference)) => {
+                let hosts = left.info.hosts.len();
+                return Err(RunsError::OtherHosts { run: run.clone(), difference, hosts }.into());
+            }
+            Some(Difference::Changed(difference)) => return Err(elsewhere(difference)),
+            None => {}
         }
         if let Some(difference) = difference(&left) {
             return Err(elsewhere(difference));

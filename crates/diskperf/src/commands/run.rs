@@ -181,7 +181,8 @@ fn carry_out(
     // Hosts are compared before anything is written.
     session.peers.check(request, targets, &plan)?;
     let label = session.writer.as_ref().map(|writer| writer.run().to_owned());
-    session.peers.assign((request, targets), (is_dry, label.as_deref()), &mut plan)?;
+    let warnings = session.peers.assign((resolved, targets), (is_dry, label.as_deref()), &mut plan)?;
+    warnings.iter().for_each(|warning| notify(Event::WorkloadLimited(warning)));
     let hosts = session.peers.infos();
     hosts::announce(&hosts);
     if goal.is_some_and(|goal| goal.in_stages) {

@@ -72,6 +72,7 @@ fn errors() -> Vec<Error> {
         RunsError::Elsewhere {
             run: run(),
             elsewhere: String::new(),
+            hosts: 0,
             folder: path(),
             command: words("diskperf run smoke 'a b'"),
         }

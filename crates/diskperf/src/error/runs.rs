@@ -29,7 +29,7 @@ pub enum RunsError {
     #[error("process {pid} is still measuring the run {run}")]
     StillMeasured { run: String, pid: i32, is_here: bool },
     #[error("the run {run} was measured {elsewhere}")]
-    Elsewhere { run: String, elsewhere: String, folder: PathBuf, command: Vec<OsString> },
+    Elsewhere { run: String, elsewhere: String, hosts: usize, folder: PathBuf, command: Vec<OsString> },
     #[error("the run {run} was measured {difference}")]
     OtherHosts { run: String, difference: String, hosts: usize },
     #[error("{refused}{}", doubt.map_or_else(String::new, |doubt| format!("; {doubt}")))]
@@ -76,21 +76,30 @@ impl RunsError {
             RunsError::StillMeasured { is_here: false, .. } => {
                 refused("that process is in another container; wait until it ends")
             }
-            RunsError::Elsewhere { folder, command, .. } => {
-                refused(format!("start it again: cd {} && {}", shell::word(folder), shell::line(command)))
+            RunsError::Elsewhere { hosts, folder, command, .. } => {
+                let line = match hosts {
+                    0 => shell::line(command),
+                    hosts => on_hosts(*hosts, &shell::line(command.iter().skip(1))),
+                };
+                refused(format!("start it again: cd {} && {line}", shell::word(folder)))
             }
             RunsError::OtherHosts { run, hosts: 0, .. } => {
                 refused(format!("resume it without mpirun: diskperf resume {run}"))
             }
             RunsError::OtherHosts { run, hosts, .. } => {
-                let ranks = format!("mpirun -n {hosts} --map-by ppr:1:node --bind-to none");
-                refused(format!("start the same hosts in the same order: {ranks} diskperf-mpi resume {run}"))
+                let line = on_hosts(*hosts, &format!("resume {run}"));
+                refused(format!("start the same hosts in the same order: {line}"))
             }
             RunsError::Occupied { refused, doubt, folder, command } => {
                 (refused.exit(), hint_on_resuming(refused, *doubt, folder, command))
             }
         }
     }
+}
+
+/// A command line that runs these words of diskperf on several hosts.
+fn on_hosts(hosts: usize, words: &str) -> String {
+    format!("mpirun -n {hosts} --map-by ppr:1:node --bind-to none diskperf-mpi {words}")
 }
 
 /// The hint if a run is not resumed. `command` started it in `folder`.
@@ -129,5 +138,20 @@ mod tests {
             [RunsError::StillRuns { run: run.clone(), pid, is_here }, RunsError::StillMeasured { run, pid, is_here }];
         let hints = errors.map(|error| error.outcome().1.expect("a hint"));
         assert!(hints[0].ends_with("resume it there") && hints[1].ends_with("wait until it ends"), "{hints:?}");
+    }
+
+    /// Hosts with another kernel cannot resume the run, also in the same order.
+    #[test]
+    fn a_run_is_started_again_on_as_many_hosts_as_measured_it() {
+        let hint = |hosts| {
+            let command = ["/opt/diskperf", "io", "randread", "a b"].map(OsString::from).to_vec();
+            let (run, elsewhere) = ("bzkv-261122".to_owned(), "with Linux 6 on host n1".to_owned());
+            RunsError::Elsewhere { run, elsewhere, hosts, folder: "/lustre".into(), command }.outcome().1
+        };
+        let on_one = "start it again: cd /lustre && /opt/diskperf io randread 'a b'";
+        assert_eq!(hint(0).as_deref(), Some(on_one));
+        let on_three = "start it again: cd /lustre && mpirun -n 3 --map-by ppr:1:node --bind-to none diskperf-mpi io \
+                        randread 'a b'";
+        assert_eq!(hint(3).as_deref(), Some(on_three));
     }
 }

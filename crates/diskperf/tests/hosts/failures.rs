@@ -1,5 +1,7 @@
 //! Hosts that fail, are late or are told to stop, and runs that are resumed.
 
+use std::fs;
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -24,9 +26,19 @@ fn a_host_that_is_gone_is_named_and_finished_rounds_stay() {
 #[test]
 fn the_same_hosts_resume_a_run_after_a_kill() {
     let hosts = hosts!(MPICH);
-    let words = with(&READS, &["data", "--time", "300ms", "--rounds", "20"]);
+    // On n2, the command stops after 8 times until the test allows more.
+    let (count, goes_on) = (hosts.path("count"), hosts.path("goes_on"));
+    let waits = format!(
+        "[ $(hostname) = n2 ] || exec sleep 0.05\necho >> '{count}'\n\
+         while [ $(wc -l < '{count}') -gt 8 ] && [ ! -e '{goes_on}' ]; do sleep 0.05; done",
+        count = count.display(),
+        goes_on = goes_on.display()
+    );
+    hosts.script("waits", &waits);
+    let command = hosts.path("waits").display().to_string();
+    let words = ["run", "data", "--rounds", "20", "--floor", "0", "--yes", "--", &command];
     let launcher = hosts.launcher(3, "host", &words).spawn().expect("a launcher");
-    hosts.wait_for_rounds(2);
+    wait(|| fs::read(&count).is_ok_and(|lines| lines.len() > 8));
     kill_process(hosts.process_of(2), Signal::KILL).expect("a process");
     assert_eq!(ended(launcher).status, Some(1));
     let before = hosts.stored().expect("a run");
@@ -43,6 +55,7 @@ fn the_same_hosts_resume_a_run_after_a_kill() {
     assert_eq!(two.status, Some(3), "{}", two.err);
     assert!(two.err.contains("on the hosts n0, n1, n2, and n2 is missing"), "{}", two.err);
     assert!(two.err.contains("hint: start the same hosts in the same order: mpirun -n 3 "), "{}", two.err);
+    fs::write(goes_on, "").expect("a file");
     // In another folder.
     let mut resumed = hosts.launcher(3, "host", &["resume"]);
     resumed.current_dir("/");

@@ -18,7 +18,7 @@ use testkit::ProgramOutput;
 use crate::common;
 
 /// A wait only detects a hang.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The workload: short rounds of a small file.
 pub const READS: [&str; 7] = ["io", "randread", "--size", "4MiB", "--floor", "0", "--yes"];
@@ -126,11 +126,14 @@ impl Hosts {
     pub fn process_of(&self, rank: u32) -> Pid {
         let (peers, store) =
             (format!("DISKPERF_PEERS={rank}:"), format!("DISKPERF_STORE={}", self.path("store").display()));
+        // A command that diskperf runs has its variables too.
+        let program = fs::canonicalize(common::program()).expect("a program");
         let is_it = |folder: &Path| {
             let environment = fs::read(folder.join("environ")).unwrap_or_default();
+            let is_diskperf = fs::read_link(folder.join("exe")).is_ok_and(|exe| exe == program);
             let words: Vec<String> =
                 environment.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-            words.iter().any(|word| word.starts_with(&peers)) && words.contains(&store)
+            is_diskperf && words.iter().any(|word| word.starts_with(&peers)) && words.contains(&store)
         };
         let processes = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
         let found: Vec<PathBuf> = processes.filter(|folder| is_it(folder)).collect();

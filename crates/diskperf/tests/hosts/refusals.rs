@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use kernel::{Image, ImageSpec, PrivateMounts};
@@ -80,6 +81,14 @@ fn an_error_of_one_host_alone_ends_the_run_with_its_words() {
     }
     let ran = hosts.run(2, "small_stack", &reads);
     hosts.refuses_with(3, &ran, &["error: host n1: the stack is limited to 128 KiB", "hint: "]);
+    assert!(!ran.err.contains("is gone"), "{}", ran.err);
+    let elevated = hosts.path("elevated");
+    testkit::copy_of_program(&common::program(), &elevated);
+    std::os::unix::fs::chown(&elevated, None, Some(1)).expect("another group");
+    fs::set_permissions(&elevated, fs::Permissions::from_mode(0o2755)).expect("setgid");
+    hosts.script("with_elevated", &on_host(&format!("export DISKPERF_PROGRAM='{}'", elevated.display())));
+    let ran = hosts.run(2, "with_elevated", &reads);
+    hosts.refuses_with(3, &ran, &["error: host n1: diskperf must not be setuid", "hint: remove them"]);
     assert!(!ran.err.contains("is gone"), "{}", ran.err);
     // The other host writes its file, and this one may not.
     let ran = hosts.run(2, "small_files", &with(&reads, &["--rounds", "2", "--json"]));

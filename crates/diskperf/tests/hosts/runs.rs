@@ -50,6 +50,29 @@ fn hosts_with_clocks_of_their_own_measure_together() {
     assert_eq!(testkit::names_in(&hosts.path("data")), [""; 0]);
 }
 
+/// Each rank starts in another working folder, and each folder has a `data`.
+#[test]
+fn a_relative_path_is_that_of_the_first_host() {
+    let hosts = hosts!(OPEN_MPI);
+    ["n0", "n1"].iter().for_each(|name| fs::create_dir_all(hosts.path(name).join("work/data")).expect("a folder"));
+    let (scratch, host) = (hosts.scratch.path().display(), hosts.path("host"));
+    let (enter, host) = (format!("cd '{scratch}/n'$rank/work"), format!("exec '{}' \"$@\"", host.display()));
+    hosts.script("apart", &format!("{enter}\n{host}"));
+    // The second host does not see the folder of the first one.
+    hosts.script("hide", &format!("mount -t tmpfs none '{scratch}/n0' && {host}"));
+    hosts.script("hidden", &format!("{enter}\n[ $rank = 0 ] && {host}\nexec unshare --mount '{scratch}/hide' \"$@\""));
+    let reads = |target| with(&READS, &["--time", "300ms", "--rounds", "2", "--json", target]);
+    let refused = hosts.run(2, "hidden", &reads("data"));
+    let words = ["error: host n1: cannot enter ", "/n0/work, the working folder of the first host: No such file"];
+    hosts.refuses(&refused, &words);
+    let absolute = hosts.path("data").display().to_string();
+    for (script, target) in [("apart", "data"), ("hidden", &absolute)] {
+        let ran = hosts.run(2, script, &reads(target));
+        assert_eq!(ran.status, Some(0), "{}", ran.err);
+        assert_eq!(common::document::document(&ran)["run"]["shared"], serde_json::json!([target]), "{}", ran.err);
+    }
+}
+
 #[test]
 fn the_first_host_chooses_sizes_for_all() {
     let hosts = hosts!(MPICH);
@@ -79,13 +102,16 @@ fn hosts_choose_the_faster_disk() {
     let [fast, slow] = disks.paths()[..] else { panic!("two disks") };
     let targets = [("fast", fast), ("slow", slow)].map(|(name, disk)| format!("{name}={}/%h", disk.display()));
     let mut words = vec!["choose", &targets[0], &targets[1]];
-    words.extend("io randwrite --direct --size 4MiB --time 1s --floor 0 --budget 80s --yes --json".split(' '));
+    words.extend("io randwrite --direct --size 4MiB --time 1s --floor 0 --rounds 6 --yes --json".split(' '));
     let command = disks.command(Path::new(hosts.library.launcher));
     let ran = ended(hosts.launched(command, 2, "host", &words).spawn().expect("a launcher"));
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     let document = common::document::document(&ran);
     let comparison = &document["run"]["choice"]["comparisons"][0];
-    assert_eq!((&comparison["faster"], &comparison["verdict"]), (&"fast".into(), &"faster".into()), "{comparison:#}");
+    // A machine under load may not decide it.
+    assert_eq!((&comparison["first"], &comparison["second"]), (&"fast".into(), &"slow".into()), "{comparison:#}");
+    assert!(comparison["ratio"].as_f64().is_some_and(|ratio| ratio < 1.0), "{comparison:#}");
+    assert_ne!(comparison["faster"], "slow", "{comparison:#}");
     for cell in document["cells"].as_array().expect("results") {
         assert_eq!((cell["hosts"].as_array().map(Vec::len), &cell["measured"]), (Some(2), &true.into()), "{cell:#}");
     }
@@ -139,7 +165,7 @@ fn each_host_reads_the_files_of_the_next_one() {
 }
 
 #[test]
-fn only_reads_of_shared_directories_are_of_other_hosts() {
+fn read_others_refuses_writes_private_directories_and_one_host() {
     let hosts = hosts!(MPICH);
     ["n0", "n1"].iter().for_each(|name| fs::create_dir(hosts.path(name)).expect("a folder"));
     let of = |pattern, target| ["io", pattern, target, "--size", "4MiB", "--time", "300ms", "--read-others", "--yes"];
@@ -190,5 +216,8 @@ fn a_command_that_is_another_program_on_a_host_is_refused() {
     let path = format!("export PATH={}$rank:$PATH", hosts.path("bin").display());
     hosts.script("with_path", &format!("{path}\nexec '{}' \"$@\"", hosts.path("host").display()));
     let ran = hosts.run(2, "with_path", &["run", "data", "--yes", "--", "tool"]);
-    hosts.refuses(&ran, &["error: host n1: the command is ", "bin1/tool here, and ", "bin0/tool on the first host"]);
+    hosts.refuses(
+        &ran,
+        &["error: host n1: the command is ", "bin1/tool on this host, and ", "bin0/tool on the first one"],
+    );
 }
