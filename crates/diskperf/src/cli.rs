@@ -11,6 +11,7 @@ pub mod hosts;
 mod json_errors;
 pub mod mix;
 mod operands;
+mod other_programs;
 pub mod own_command;
 pub mod own_load;
 pub mod own_sweep;

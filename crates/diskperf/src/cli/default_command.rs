@@ -6,11 +6,12 @@ use std::path::Path;
 use campaign::presets;
 use campaign::targets::TargetKind;
 use clap::error::{ContextKind, ErrorKind};
-use jobs::{JobError, fio};
+use jobs::JobError;
 
 use super::fio_words;
 use super::help_search;
 use super::operands::operands;
+use super::other_programs;
 use super::{Command, CommandLine, parse};
 use crate::documents::job_files;
 use crate::error::{ArgumentError, Error};
@@ -39,7 +40,11 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         }
         // 1
         Err(error) if !error.use_stderr() || words.get(1).is_some_and(|word| is_command(&word.to_string_lossy())) => {
-            let fault = || fio_job(&words).map(Error::from).or_else(|| foreign_option(&words, &error).map(Error::from));
+            let foreign_option = || match wrong_word(&error) {
+                (ErrorKind::UnknownArgument, Some(option)) => other_programs::option_fault(&words, &option),
+                _ => None,
+            };
+            let fault = || fio_job(&words).map(Error::from).or_else(|| foreign_option().map(Error::from));
             return Err(match error.use_stderr().then(fault).flatten() {
                 Some(fault) => Misread::Meaning(Box::new(fault)),
                 None => Misread::Words(Box::new(error)),
@@ -73,9 +78,8 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         }
         // 3
         if path.symlink_metadata().is_err() {
-            let other = OTHER_PROGRAMS.iter().find(|(program, _)| *program == target.typed);
-            let near = match other {
-                Some((_, instead)) => vec![(*instead).to_owned()],
+            let near = match other_programs::command_instead_of(&target.typed) {
+                Some(instead) => vec![instead.to_owned()],
                 None => help_search::near_commands(&target.typed, &super::command()),
             };
             let word = target.typed.clone();
@@ -90,32 +94,6 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         return Err(Misread::Meaning(Box::new(fault.into())));
     }
     Ok((line, longer))
-}
-
-/// Programs whose users look for a command of that name, and ours.
-const OTHER_PROGRAMS: [(&str, &str); 4] = [
-    ("fio", "import JOB.fio -o JOB.toml"),
-    ("ioping", "io randread --rate 1 --time forever"),
-    ("elbencho", "io randread --direct --iodepth 32 --jobs 4"),
-    ("hyperfine", "choose A B -- COMMAND"),
-];
-
-/// Options that users of other programs expect, and ours.
-const OTHER_OPTIONS: [(&str, &str); 3] =
-    [("--csv", "--format csv"), ("--terse", "--format csv"), ("--minimal", "--format csv")];
-
-/// The error for an option of `io` or `choose` that only fio or another program has.
-fn foreign_option(words: &[OsString], error: &clap::Error) -> Option<ArgumentError> {
-    words.get(1).filter(|word| *word == "io" || *word == "choose")?;
-    let (ErrorKind::UnknownArgument, Some(option)) = wrong_word(error) else { return None };
-    let option = option.split('=').next().unwrap_or_default();
-    if let Some((other, instead)) = OTHER_OPTIONS.iter().find(|(other, _)| *other == option) {
-        return Some(ArgumentError::OtherSpelling(other, instead));
-    }
-    let name = option.strip_prefix("--")?;
-    let has_fio_words = || fio_words::translated(words).is_some();
-    let why = fio::reason(name).or_else(|| has_fio_words().then_some(fio::NO_SUCH_OPTION))?;
-    Some(ArgumentError::FioOption { option: option.to_owned(), why })
 }
 
 /// The error for a fio job among the arguments of `run` or `io`.

@@ -6,31 +6,15 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use clap::ValueEnum;
-use jobs::{LoadSpec, PatternName, fio};
+use jobs::fio::{self, Form};
+use jobs::{LoadSpec, PatternName};
 
 use super::operands::operands;
 use super::own_load;
 use crate::documents::store_arguments::parse_name;
 use crate::error::ArgumentError;
 
-/// Settings without an effect here, in addition to those that `import` skips: the defaults of diskperf.
-const NEEDLESS: [&str; 4] = ["time_based", "norandommap", "invalidate", "eta-newline"];
-
-/// Settings without an effect here that always have a value.
-const NEEDLESS_VALUES: [&str; 10] = [
-    "description",
-    "eta",
-    "eta-newline",
-    "fallocate",
-    "log_avg_msec",
-    "percentile_list",
-    "write_bw_log",
-    "write_hist_log",
-    "write_iops_log",
-    "write_lat_log",
-];
-
-/// Settings of fio that always have a value.
+/// Settings with an effect that always have a value in fio.
 const WITH_VALUE: [&str; 23] = [
     "name",
     "directory",
@@ -62,7 +46,7 @@ const TELLING: [&str; 9] =
     ["rw", "readwrite", "ioengine", "numjobs", "rwmixread", "filename", "rate_iops", "group_reporting", "blocksize"];
 
 /// Options of ours whose values differ in fio: a switch has 0 or 1 there.
-const SWITCHES: [&str; 4] = ["direct", "buffered", "sync", "pre_read"];
+const SWITCHES: [&str; 5] = ["direct", "buffered", "sync", "pre_read", "invalidate"];
 
 /// A call of fio in our words.
 pub struct Translated {
@@ -162,18 +146,21 @@ fn parts(words: &[OsString]) -> Vec<Part<'_>> {
             parts.push(Part::Ours(word));
             continue;
         };
-        let is_needless = name != "name" && (NEEDLESS.contains(&name) || fio::has_no_effect(name));
-        let always = NEEDLESS_VALUES.contains(&name) || WITH_VALUE.contains(&name);
-        let may_be = is_needless || SWITCHES.contains(&name);
+        // Here, runs have names.
+        let needless = fio::without_effect(name).filter(|_| name != "name");
+        let always = needless == Some(Form::Value) || WITH_VALUE.contains(&name);
+        let may_be = needless.is_some() || SWITCHES.contains(&name);
         let next = rest.peek().and_then(|word| word.to_str()).filter(|word| !word.starts_with('-'));
         let value = given.or(next).filter(|value| always || may_be && ["0", "1"].contains(value));
         if given.is_none() && value.is_some() {
             rest.next();
         }
-        parts.push(match value {
-            _ if is_needless => Part::Needless,
-            Some(value) => Part::Setting(name, value),
-            None => Part::Ours(word),
+        parts.push(match (given, value) {
+            _ if needless.is_some() => Part::Needless,
+            // diskperf always does this.
+            (None, None) | (_, Some("1")) if name == "invalidate" => Part::Needless,
+            (_, Some(value)) => Part::Setting(name, value),
+            (_, None) => Part::Ours(word),
         });
     }
     parts
@@ -324,6 +311,8 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
         "buffered" if !is_on => vec!["--direct".to_owned()],
         "sync" if is_on => pair("sync", "sync".to_owned()),
         "pre_read" if is_on => vec!["--warm".to_owned()],
+        // The grammar refuses it.
+        "invalidate" => vec![format!("--{name}={value}")],
         _ => Vec::new(),
     }
 }
@@ -414,6 +403,7 @@ mod tests {
             ("randwrite --direct 0 --sync 1 --output-format=json", "randwrite --sync sync --json"),
             ("--rw=read --percentile_list=50:99 --log_avg_msec 500 --loops=3", "read --rounds 3"),
             ("--rw=read --output-format=csv", "read --format csv"),
+            ("--rw=read --invalidate --invalidate=1 --unit_base 8 --eta never --thread 1 .", "read ."),
         ] {
             let words = fio.replace("-fdatasync=1 ", "--fdatasync=1 ");
             let expected = expected.replace(" -fdatasync", " --fdatasync");
