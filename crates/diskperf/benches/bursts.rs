@@ -91,7 +91,7 @@ fn main() {
         return;
     }
     if let Some(reason) = testkit::loop_disk::missing_requirement(&["mkfs.ext4"]) {
-        println!("skipped: {reason}");
+        println!("{}", json!({ "not_measured": reason }));
         return;
     }
     let stored = stored();

@@ -42,7 +42,7 @@ fn main() {
         return;
     }
     if let Some(reason) = SlowDisks::impossible() {
-        println!("skipped: {reason}");
+        println!("{}", json!({ "not_measured": reason }));
         return;
     }
     let modes: [(&str, fn()); 4] =

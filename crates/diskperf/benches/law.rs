@@ -32,7 +32,8 @@ struct Expected {
 }
 
 fn main() {
-    let no_fio = || (!testkit::has_tool("fio")).then(|| "fio is not installed".to_owned());
+    let is_open = env::args().any(|word| word == "open");
+    let no_fio = || (is_open && !testkit::has_tool("fio")).then(|| "fio is not installed".to_owned());
     let missing = LawDisk::impossible().or_else(|| kernel::no_ring().map(|why| why.to_string())).or_else(no_fio);
     if let Some(reason) = missing {
         println!("{}", json!({ "not_measured": reason }));
@@ -40,7 +41,7 @@ fn main() {
     }
     let disk = LawDisk::new();
     let program = Path::new(env!("CARGO_BIN_EXE_diskperf"));
-    if env::args().any(|word| word == "open") {
+    if is_open {
         println!("{}", open_loop(&disk, program));
         return;
     }

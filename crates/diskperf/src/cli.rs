@@ -10,6 +10,8 @@ pub mod help_search;
 pub mod hosts;
 mod json_errors;
 pub mod mix;
+mod operands;
+mod other_programs;
 pub mod own_command;
 pub mod own_load;
 pub mod own_sweep;
@@ -469,8 +471,9 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         dry_run,
         live: false,
     };
-    if let Some(ours) = fio_words::translated(words) {
-        output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&ours[1..])));
+    if let Some(translated) = fio_words::translated(words) {
+        output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&translated.words[1..])));
+        translated.remarks.iter().for_each(|remark| output::remark(remark));
     }
     check_hosts(line.command.as_ref())?;
     match line.command {
@@ -536,7 +539,7 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     if has_command && words.get(2).is_none_or(|word| word != command) {
         words.insert(2, command.into());
     }
-    let of_fio = fio_words::translated(&words);
+    let of_fio = fio_words::translated(&words).map(|translated| translated.words);
     let has_fio_words = of_fio.is_some();
     let mut words = own_sweep::without_swept_options(of_fio.unwrap_or(words), has_fio_words);
     // The grammar costs time, so that only this command pays for it.

@@ -130,7 +130,7 @@ impl JobError {
             JobError::BadValue { at, key, why, hint } => usage(format!("{at}: {key}: {why}"), hint),
             JobError::Missing { at, key, hint } => usage(format!("{at}: {key} is missing"), *hint),
             JobError::SameName { at, name, line } => usage(
-                format!("{at}: the load in line {line} already has the name {name}"),
+                format!("{at}: the workload in line {line} already has the name {name}"),
                 "give one of them another name: name = \"...\"",
             ),
             JobError::OpenSection(at) => usage(format!("{at}: this section has no ]"), "write [NAME] on its own line"),

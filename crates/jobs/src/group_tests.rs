@@ -31,24 +31,24 @@ fn groups_that_cannot_run_are_refused_at_their_place() {
     let load = |keys: &str| format!("[[load]]\npattern = 'randread'\n{keys}\n");
     let two = |first: &str, second: &str| load(first) + &load(&format!("name = 'b'\n{second}"));
     for (text, said, hint) in [
-        (load("group = 'db'"), "x:3:1: group: no other load", "the same group"),
-        (format!("together = true\n{}", load("")), "x:1:1: together: no other load", "leave it out"),
+        (load("group = 'db'"), "x:3:1: group: no other workload", "the same group"),
+        (format!("together = true\n{}", load("")), "x:1:1: together: no other workload", "leave it out"),
         (format!("together = 1\n{}", load("")), "x:1:12: together: invalid type", ""),
         (two("group = 'a b'", "group = 'a b'"), "x:3:1: group: a name has 1 to 40", "as in group"),
         (two("group = 3", ""), "x:3:9: group: invalid type", ""),
-        (two("start = '1s'", ""), "x:3:1: start: only loads that run at the same time", "together = true"),
+        (two("start = '1s'", ""), "x:3:1: start: only workloads that run at the same time", "together = true"),
         (two("group = 'g'\nstart = 5", "group = 'g'"), "x:4:9: start: invalid type", "quotes"),
         (two("group = 'g'\nstart = '5'", "group = 'g'"), "x:4:9: start: unknown or missing unit", ""),
         (format!("together = true\n{}", two("group = 'g'", "")), "x:4:1: group: together = true", "leave out"),
         (two("group = 'b'", "group = 'b'"), "x:6:1: name: b is the row of a group", "another name"),
         (
             two("group = 'g'\nwarm = true", "group = 'g'"),
-            "x:4:1: warm: another load of the group starts with a cold",
+            "x:4:1: warm: another workload of the group starts with a cold",
             "or for none",
         ),
         (
             two("group = 'g'\njobs = 300", "group = 'g'\njobs = 300"),
-            "x:4:1: jobs: the loads of the group have 600 threads",
+            "x:4:1: jobs: the workloads of the group have 600 threads",
             "fewer jobs",
         ),
     ] {

@@ -51,14 +51,14 @@ pub(crate) fn check(loads: &[NamedLoad]) -> Result<(), Refusal> {
         let refuse = |load, key, why, hint| Err(Refusal { load, key, why, hint });
         // 1
         if loads.iter().any(|other| other.group == Some(name)) {
-            let why = format!("{name} is the row of a group, which has the sums of its loads");
-            return refuse(load, NAME, why, "give the load another name: name = \"...\"");
+            let why = format!("{name} is the row of a group, which has the sums of its workloads");
+            return refuse(load, NAME, why, "give the workload another name: name = \"...\"");
         }
         let Some(group) = group else { continue };
         let members: Vec<usize> = (0..loads.len()).filter(|other| loads[*other].group == Some(group)).collect();
         if members.len() < 2 {
-            let why = "no other load runs at the same time".to_owned();
-            return refuse(load, GROUP, why, "give another load the same group, or leave it out");
+            let why = "no other workload runs at the same time".to_owned();
+            return refuse(load, GROUP, why, "give another workload the same group, or leave it out");
         }
         // 2 and 3
         let together: Vec<&Load> = members.iter().map(|member| &loads[*member].load).collect();
@@ -74,13 +74,13 @@ pub(crate) fn conflict(loads: &[&Load]) -> Option<(usize, &'static str, String, 
     // 2
     let jobs: u64 = loads.iter().map(|load| u64::from(load.jobs)).sum();
     if jobs > u64::from(MOST_JOBS) {
-        let why = format!("the loads of the group have {jobs} threads together, and {MOST_JOBS} is the most");
+        let why = format!("the workloads of the group have {jobs} threads together, and {MOST_JOBS} is the most");
         return Some((0, KEYS.jobs.name, why, "use fewer jobs, and a larger iodepth"));
     }
     // 3
     let starts = |state: Cache| loads.iter().position(|load| load.cache() == state);
     let warm = starts(Cache::Warm)?;
     starts(Cache::Cold)?;
-    let why = "another load of the group starts with a cold page cache, and the group has one state".to_owned();
-    Some((warm, KEYS.warm.name, why, "use warm for all loads of the group that read, or for none"))
+    let why = "another workload of the group starts with a cold page cache, and the group has one state".to_owned();
+    Some((warm, KEYS.warm.name, why, "use warm for all workloads of the group that read, or for none"))
 }

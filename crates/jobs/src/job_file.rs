@@ -170,7 +170,7 @@ impl<'a> Table<'a> {
     /// The table of a workload.
     fn load_table(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Table<'a>, JobError> {
         match value.get_ref() {
-            DeValue::Table(table) => Ok(Table { text: self.text, table, span: value.span(), what: "a load" }),
+            DeValue::Table(table) => Ok(Table { text: self.text, table, span: value.span(), what: "a workload" }),
             _ => Err(self.not_tables()),
         }
     }
@@ -292,8 +292,8 @@ impl<'a> Table<'a> {
         let load: LoadSpec = self.read(|key| !OWN.contains(&key) && !is_swept(key))?;
         let (group, start) = self.group_and_start(together)?;
         if let Some(axis) = axes.first().filter(|_| group.is_some()) {
-            let why = "a load that runs at the same time as others has one value of each key";
-            return Err(self.bad(axis.key.name(), why, "write one value, or let the load run alone"));
+            let why = "a workload of a group has one value for each key";
+            return Err(self.bad(axis.key.name(), why, "write one value, or let the workload run alone"));
         }
         let points = LoadSweep { load, axes }.loads(host).map_err(|error| match error {
             JobError::Load(error) => self.contradiction(&error),
@@ -333,7 +333,7 @@ impl<'a> Table<'a> {
         let GroupAndStart { group, start } = self.read(|key| [GROUP, START].contains(&key))?;
         let group = match group {
             Some(_) if together => {
-                let why = "together = true already runs all loads at the same time";
+                let why = "together = true already runs all workloads at the same time";
                 return Err(self.bad(GROUP, why, "leave out group or together"));
             }
             None => together.then_some(ALL),
@@ -341,12 +341,12 @@ impl<'a> Table<'a> {
             Some(_) => return Err(self.bad(GROUP, name_rule(), "as in group = \"database\"")),
         };
         if start.is_some() && group.is_none() {
-            let why = "only loads that run at the same time have a start";
+            let why = "only workloads that run at the same time have a start";
             return Err(self.bad(START, why, "leave it out, or write together = true above the first [[load]]"));
         }
         let start = start.map_or(Nanos::ZERO, |Time(start)| start);
         if start > LONGEST_SCHEDULE {
-            let why = format!("a load starts after at most {}", Time(LONGEST_SCHEDULE));
+            let why = format!("a workload starts after at most {}", Time(LONGEST_SCHEDULE));
             return Err(self.bad(START, &why, "use a shorter time"));
         }
         Ok((group, start))
@@ -433,9 +433,9 @@ mod tests {
             ("seed = 1", "x:1:1: [[load]] is missing", "add a workload"),
             ("[[load]]\nbs = '4KiB'", "x:1:1: pattern is missing", "pattern = \"randread\""),
             ("[[load]]\npattern = 'sideways'", "x:2:11: pattern: unknown variant `sideways`", "diskperf help io"),
-            (&load("iodpeth = 4"), "x:3:1: a load has no key iodpeth", "perhaps iodepth"),
-            (&load("destroy_data = true"), "x:3:1: a load has no key destroy_data", "there are: pattern, "),
-            (&load("rounds = 4"), "x:3:1: a load has no key rounds", "above the first [[load]]"),
+            (&load("iodpeth = 4"), "x:3:1: a workload has no key iodpeth", "perhaps iodepth"),
+            (&load("destroy_data = true"), "x:3:1: a workload has no key destroy_data", "there are: pattern, "),
+            (&load("rounds = 4"), "x:3:1: a workload has no key rounds", "above the first [[load]]"),
             (&load("bs = '4kb'"), "x:3:6: bs: ambiguous unit kb", ""),
             (&load("bs = 4096"), "x:3:6: bs: invalid type: integer `4096`, expected a string", "in quotes"),
             (&load("iodepth = '4'"), "x:3:11: iodepth: invalid type: string \"4\"", "diskperf help io"),
@@ -454,7 +454,7 @@ mod tests {
             (&load("reads = 30"), "x:3:1: reads: 30: only randrw", ""),
             (
                 &(load("") + &load("")),
-                "x:5:1: the load in line 2 already has the name randread",
+                "x:5:1: the workload in line 2 already has the name randread",
                 "give one of them another",
             ),
         ] {
@@ -490,7 +490,7 @@ mod tests {
             (load("size = '1MiB,2MiB'"), "x:3:8: size: ", ""),
             (load("jobs = '1,1000'"), "x:3:1: jobs: 1000: it must be from 1 to 512", ""),
             (load("jobs = '1..32'\niodepth = '1..32'"), "x:4:1: iodepth: 32 x 32 combinations", "sweep fewer"),
-            (load("jobs = '1,2'\ngroup = 'g'"), "x:3:1: jobs: a load that runs at the same time", "run alone"),
+            (load("jobs = '1,2'\ngroup = 'g'"), "x:3:1: jobs: a workload of a group has one value", "run alone"),
             (format!("{long}{long}name = 'b'"), "x:9:1: more than 256 workloads in the sweeps", "split the file"),
         ] {
             let error = read(&text).expect_err(&text);

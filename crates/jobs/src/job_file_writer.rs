@@ -59,7 +59,7 @@ impl LoadSpec {
         let start = start.filter(|start| *start > Nanos::ZERO).map(|start| quoted(Time(start)));
         let heading = [
             (NAME, name.map(quoted), "name of the test in the tables"),
-            (GROUP, group.map(quoted), "loads of the same group run at the same time"),
+            (GROUP, group.map(quoted), "workloads of the same group run at the same time"),
             (START, start, "time from the start of the group"),
         ];
         let load: Vec<_> = heading.into_iter().chain(keys.map(|key| (key.name, value(key), key.about))).collect();

@@ -205,6 +205,14 @@ impl LoadSpec {
         !matches!(self.pattern, PatternName::Write | PatternName::Commit) || self.stride.is_some()
     }
 
+    /// The bytes of a block; `None` if there are several sizes.
+    pub fn block(&self) -> Option<Bytes> {
+        match &self.explicit().bs?.0[..] {
+            [(size, _)] => Some(size.0),
+            _ => None,
+        }
+    }
+
     /// The same workload with its defaults written out.
     pub fn explicit(&self) -> LoadSpec {
         let is_in_order = matches!(self.pattern, PatternName::Read | PatternName::Write);

@@ -41,9 +41,9 @@ pub fn schema() -> Schema {
         })
     };
     keys.insert(NAME.to_owned(), name("Name of the test in the tables [default: its pattern]."));
-    let about = "Group: loads with the same one run at the same time [default: one after the other].";
+    let about = "Group: workloads with the same one run at the same time [default: one after the other].";
     keys.insert(GROUP.to_owned(), name(about));
-    let about = "Time from the start of the group to the start of this load, as in \"2s\" [default: 0s].";
+    let about = "Time from the start of the group to the start of this workload, as in \"2s\" [default: 0s].";
     keys.insert(START.to_owned(), serde_json::json!({ "type": "string", "description": about }));
     let definitions = load.ensure_object().remove("$defs");
     load.ensure_object().remove("$schema");

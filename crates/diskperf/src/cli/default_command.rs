@@ -6,10 +6,12 @@ use std::path::Path;
 use campaign::presets;
 use campaign::targets::TargetKind;
 use clap::error::{ContextKind, ErrorKind};
-use jobs::{JobError, fio};
+use jobs::JobError;
 
 use super::fio_words;
 use super::help_search;
+use super::operands::operands;
+use super::other_programs;
 use super::{Command, CommandLine, parse};
 use crate::documents::job_files;
 use crate::error::{ArgumentError, Error};
@@ -27,13 +29,22 @@ pub enum Misread {
 ///   1. if the first word is a command, no other command is tried; a fio job instead of a preset or pattern is refused;
 ///   2. a word that is the name of a command is not a path, also behind options;
 ///   3. a word that is neither a target nor an existing path was meant as a command;
-///   4. options of fio without a command were meant for `io`, and a fio job for `import`.
+///   4. options of fio without a command were meant for `io`, and a fio job for `import`;
+///   5. options of fio that follow the grammar, but mean something else here, are refused.
 pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misread> {
     let first = match parse(&words) {
-        Ok(line) => return Ok((line, words)),
+        Ok(line) => {
+            // 5
+            let fault = fio_words::translated(&words).and_then(|translated| translated.fault);
+            return fault.map_or(Ok((line, words)), |fault| Err(Misread::Meaning(Box::new(fault.into()))));
+        }
         // 1
         Err(error) if !error.use_stderr() || words.get(1).is_some_and(|word| is_command(&word.to_string_lossy())) => {
-            let fault = || fio_job(&words).map(Error::from).or_else(|| foreign_option(&words, &error).map(Error::from));
+            let foreign_option = || match wrong_word(&error) {
+                (ErrorKind::UnknownArgument, Some(option)) => other_programs::option_fault(&words, &option),
+                _ => None,
+            };
+            let fault = || fio_job(&words).map(Error::from).or_else(|| foreign_option().map(Error::from));
             return Err(match error.use_stderr().then(fault).flatten() {
                 Some(fault) => Misread::Meaning(Box::new(fault)),
                 None => Misread::Words(Box::new(error)),
@@ -67,9 +78,8 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         }
         // 3
         if path.symlink_metadata().is_err() {
-            let other = OTHER_PROGRAMS.iter().find(|(program, _)| *program == target.typed);
-            let near = match other {
-                Some((_, instead)) => vec![(*instead).to_owned()],
+            let near = match other_programs::command_instead_of(&target.typed) {
+                Some(instead) => vec![instead.to_owned()],
                 None => help_search::near_commands(&target.typed, &super::command()),
             };
             let word = target.typed.clone();
@@ -86,32 +96,6 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
     Ok((line, longer))
 }
 
-/// Programs whose users look for a command of that name, and ours.
-const OTHER_PROGRAMS: [(&str, &str); 4] = [
-    ("fio", "import JOB.fio -o JOB.toml"),
-    ("ioping", "io randread --rate 1 --time forever"),
-    ("elbencho", "io randread --direct --iodepth 32 --jobs 4"),
-    ("hyperfine", "choose A B -- COMMAND"),
-];
-
-/// Options that users of other programs expect, and ours.
-const OTHER_OPTIONS: [(&str, &str); 3] =
-    [("--csv", "--format csv"), ("--terse", "--format csv"), ("--minimal", "--format csv")];
-
-/// The error for an option of `io` or `choose` that only fio or another program has.
-fn foreign_option(words: &[OsString], error: &clap::Error) -> Option<ArgumentError> {
-    words.get(1).filter(|word| *word == "io" || *word == "choose")?;
-    let (ErrorKind::UnknownArgument, Some(option)) = wrong_word(error) else { return None };
-    let option = option.split('=').next().unwrap_or_default();
-    if let Some((other, instead)) = OTHER_OPTIONS.iter().find(|(other, _)| *other == option) {
-        return Some(ArgumentError::OtherSpelling(other, instead));
-    }
-    let name = option.strip_prefix("--")?;
-    let has_fio_words = || fio_words::translated(words).is_some();
-    let why = fio::reason(name).or_else(|| has_fio_words().then_some(fio::NO_SUCH_OPTION))?;
-    Some(ArgumentError::FioOption { option: option.to_owned(), why })
-}
-
 /// The error for a fio job among the arguments of `run` or `io`.
 fn fio_job(words: &[OsString]) -> Option<JobError> {
     let name = words.get(1).filter(|word| *word == "run" || *word == "io")?;
@@ -119,27 +103,7 @@ fn fio_job(words: &[OsString]) -> Option<JobError> {
     // Only `build` gives the options all their settings.
     all.build();
     let command = all.find_subcommand(name)?;
-    operands(command, &words[2..]).find_map(|path| job_files::fio_job(Path::new(path)))
-}
-
-/// The words before `--` that are neither an option nor the value of one.
-fn operands<'a>(command: &clap::Command, words: &'a [OsString]) -> impl Iterator<Item = &'a OsString> {
-    let mut is_value = false;
-    words.iter().take_while(|word| *word != "--").filter(move |word| {
-        let is_operand = !is_value && !word.as_encoded_bytes().starts_with(b"-");
-        is_value = !is_value && takes_next(command, &word.to_string_lossy());
-        is_operand
-    })
-}
-
-/// True if the next word is the value of this one: of `--size`, `-o` and `-qo`, but not of `--size=1MiB` and `-oq`.
-fn takes_next(command: &clap::Command, word: &str) -> bool {
-    if let Some(long) = word.strip_prefix("--") {
-        return command.get_opts().any(|option| option.get_long() == Some(long));
-    }
-    let takes_value = |letter: char| command.get_opts().any(|option| option.get_short() == Some(letter));
-    let letters = word.strip_prefix('-').unwrap_or_default();
-    letters.find(takes_value).is_some_and(|place| letters[place..].chars().count() == 1)
+    operands(&[command], &words[2..]).find_map(|(_, path)| job_files::fio_job(Path::new(path)))
 }
 
 fn is_command(word: &str) -> bool {
@@ -149,28 +113,4 @@ fn is_command(word: &str) -> bool {
 /// The kind of the mistake, and the wrong word.
 fn wrong_word(error: &clap::Error) -> (ErrorKind, Option<String>) {
     (error.kind(), error.get(ContextKind::InvalidArg).map(ToString::to_string))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_options_are_not_operands() {
-        let mut all = crate::cli::command();
-        all.build();
-        let run = all.find_subcommand("run").expect("the command");
-        for (line, expected) in [
-            ("old.fio --size 1MiB .", &["old.fio", "."][..]),
-            ("--size=1MiB old.fio", &["old.fio"]),
-            ("--size 1MiB -o old.fio .", &["."]),
-            ("--json old.fio", &["old.fio"]),
-            ("-onew old.fio", &["old.fio"]),
-            ("-o --json old.fio", &["old.fio"]),
-            (". -- old.fio", &["."]),
-        ] {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            assert_eq!(operands(run, &words).collect::<Vec<_>>(), expected, "{line}");
-        }
-    }
 }

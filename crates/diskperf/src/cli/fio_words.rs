@@ -5,29 +5,21 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use jobs::fio;
+use clap::ValueEnum;
+use jobs::fio::{self, Form};
+use jobs::{LoadSpec, PatternName};
 
+use super::operands::operands;
+use super::own_load;
 use crate::documents::store_arguments::parse_name;
+use crate::error::ArgumentError;
 
-/// Settings without an effect here, beside those that `import` skips: the defaults of diskperf.
-const NEEDLESS: [&str; 5] = ["time_based", "norandommap", "invalidate", "minimal", "eta-newline"];
-
-/// Settings without an effect here that always have a value.
-const NEEDLESS_VALUES: [&str; 10] = [
-    "description",
-    "eta",
-    "eta-newline",
-    "fallocate",
-    "log_avg_msec",
-    "percentile_list",
-    "write_bw_log",
-    "write_hist_log",
-    "write_iops_log",
-    "write_lat_log",
-];
-
-/// Settings of fio that always have a value.
-const WITH_VALUE: [&str; 19] = [
+/// Settings with an effect that always have a value in fio.
+const WITH_VALUE: [&str; 23] = [
+    "name",
+    "directory",
+    "filename",
+    "rate",
     "rw",
     "readwrite",
     "blocksize",
@@ -54,98 +46,124 @@ const TELLING: [&str; 9] =
     ["rw", "readwrite", "ioengine", "numjobs", "rwmixread", "filename", "rate_iops", "group_reporting", "blocksize"];
 
 /// Options of ours whose values differ in fio: a switch has 0 or 1 there.
-const SWITCHES: [&str; 4] = ["direct", "buffered", "sync", "pre_read"];
+const SWITCHES: [&str; 5] = ["direct", "buffered", "sync", "pre_read", "invalidate"];
+
+/// A call of fio in our words.
+pub struct Translated {
+    pub words: Vec<OsString>,
+    /// Differences from the call of fio that you would not expect.
+    pub remarks: Vec<String>,
+    /// The reason why the call is refused.
+    pub fault: Option<ArgumentError>,
+}
+
+/// A part of a call.
+enum Part<'a> {
+    /// A word of ours, or one that the grammar refuses.
+    Ours(&'a OsString),
+    /// A setting and its value.
+    Setting(&'a str, &'a str),
+    /// A setting of fio without an effect here, and its value.
+    Needless,
+}
 
 /// Returns a call in our words; `None` if it has no word of fio.
-pub fn translated(words: &[OsString]) -> Option<Vec<OsString>> {
+pub fn translated(words: &[OsString]) -> Option<Translated> {
     let head = command(words)?;
-    let Call { jobs, block, has_both } = Call::of(&words[head..]);
-    // A mix has one rate for reads and one for writes.
-    let rates = jobs * if has_both { 2 } else { 1 };
-    let (mut pattern, mut places, mut ours) = (None, Vec::new(), Vec::new());
-    let mut is_fio = false;
-    let mut rest = words[head..].iter().peekable();
-    while let Some(word) = rest.next() {
-        let text = word.to_str().unwrap_or_default();
-        let Some((name, given)) = setting(text) else {
-            ours.push(word.clone());
-            continue;
-        };
-        let next = rest.peek().and_then(|word| word.to_str()).filter(|word| !word.starts_with('-'));
-        if name != "name" && (NEEDLESS.contains(&name) || fio::has_no_effect(name)) {
-            is_fio = true;
-            let is_value = |next: &str| NEEDLESS_VALUES.contains(&name) || ["0", "1"].contains(&next);
-            if given.is_none() && next.is_some_and(is_value) {
-                rest.next();
-            }
-            continue;
-        }
-        if name == "name" {
-            let value = given.or(next);
-            if given.is_none() && next.is_some() {
-                rest.next();
-            }
-            // A name of fio's that is none of ours is left out.
-            if let Some(Ok(value)) = value.map(parse_name)
-                && !ours.iter().any(|word| word == "--name")
-            {
-                ours.extend(["--name".into(), value.into()]);
-            }
-            continue;
-        }
-        if name == "directory" || name == "filename" {
-            let Some(value) = given.or(next).map(str::to_owned) else {
-                ours.push(word.clone());
-                continue;
-            };
-            if given.is_none() {
-                rest.next();
-            }
-            is_fio = true;
-            places.push(if name == "filename" { target(&value) } else { value }.into());
-            continue;
-        }
-        let is_switch = SWITCHES.contains(&name) && given.or(next).is_some_and(|value| ["0", "1"].contains(&value));
-        // A number alone is a rate of ours, in operations; fio's is in bytes and has a unit.
-        let has_unit = |value: &str| value.ends_with(|end: char| end.is_ascii_alphabetic());
-        let is_bandwidth = name == "rate" && given.or(next).is_some_and(has_unit);
-        let value = match given {
-            _ if !is_switch && !is_bandwidth && !WITH_VALUE.contains(&name) => None,
-            Some(given) => Some(given.to_owned()),
-            None => next.map(str::to_owned).inspect(|_| _ = rest.next()),
-        };
-        let Some(value) = value else {
-            ours.push(word.clone());
-            continue;
-        };
-        is_fio = true;
-        if name == "rw" || name == "readwrite" {
-            pattern = Some(OsString::from(value));
-        } else if is_bandwidth {
-            ours.extend(bandwidth(&value, block, rates).into_iter().map(OsString::from));
-        } else {
-            ours.extend(option(name, &value, rates).into_iter().map(OsString::from));
-        }
-    }
-    if !is_fio {
+    let parts = parts(&words[head..]);
+    let is_of_fio = |part: &Part<'_>| match part {
+        Part::Ours(_) => false,
+        // Both have these.
+        Part::Setting(name, _) => *name != "name" && *name != "rate",
+        Part::Needless => true,
+    };
+    if !parts.iter().any(is_of_fio) {
         return None;
     }
-    round_size(&mut ours, block);
-    Some(words[..head].iter().cloned().chain(pattern).chain(ours).chain(places).collect())
+    let call = Call::of(&parts, words[1] == "choose");
+    // A mix has one rate for reads and one for writes.
+    let rates = call.jobs * if call.pattern == Some(PatternName::Randrw) { 2 } else { 1 };
+    let (mut pattern, mut places, mut ours) = (None, Vec::<OsString>::new(), Vec::<OsString>::new());
+    let (mut remarks, mut fault) = (Vec::new(), None);
+    for part in parts {
+        let Part::Setting(name, value) = part else {
+            ours.extend(match part {
+                Part::Ours(word) => Some(word.clone()),
+                _ => None,
+            });
+            continue;
+        };
+        match name {
+            // A name of fio's that is none of ours is left out.
+            "name" => {
+                if let Some(value) = parse_name(value).ok().filter(|_| !ours.iter().any(|word| word == "--name")) {
+                    ours.extend(["--name".into(), value.into()]);
+                }
+            }
+            "directory" => places.push(value.into()),
+            "filename" => match target(value) {
+                Ok((target, remark)) => {
+                    places.push(target.into());
+                    remarks.extend(remark);
+                }
+                Err(error) => fault = fault.or(Some(error)),
+            },
+            "rw" | "readwrite" => pattern = Some(OsString::from(value)),
+            "rate" => {
+                if value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') {
+                    fault = fault.or(Some(ArgumentError::RateWithoutUnit(value.to_owned())));
+                }
+                ours.extend(bandwidth(value, call.block, rates).into_iter().map(OsString::from));
+            }
+            _ => ours.extend(option(name, value, rates).into_iter().map(OsString::from)),
+        }
+    }
+    round_size(&mut ours, call.block);
+    let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(places).collect();
+    Some(Translated { words, remarks, fault })
 }
 
 /// The place behind `io`, if the words are a call of `io` or have it among those of `choose`.
 fn command(words: &[OsString]) -> Option<usize> {
     match words.get(1)?.to_str()? {
         "io" => Some(2),
-        "choose" => {
-            let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-            // Behind an option, it is a value or a target.
-            let is_command = |at: &usize| words[*at] == "io" && !words[*at - 1].as_encoded_bytes().starts_with(b"-");
-            (2..end).find(is_command).map(|at| at + 1)
+        // The grammar costs time.
+        "choose" if words.iter().any(|word| word == "io") => {
+            let mut all = super::command();
+            all.build();
+            own_load::place_of_io(words, all.find_subcommand("choose")?).map(|at| at + 1)
         }
         _ => None,
     }
+}
+
+/// Divides the words behind `io` into settings of fio with their values, and others.
+fn parts(words: &[OsString]) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = words.iter().peekable();
+    while let Some(word) = rest.next() {
+        let Some((name, given)) = word.to_str().and_then(setting) else {
+            parts.push(Part::Ours(word));
+            continue;
+        };
+        // Here, runs have names.
+        let needless = fio::without_effect(name).filter(|_| name != "name");
+        let always = needless == Some(Form::Value) || WITH_VALUE.contains(&name);
+        let may_be = needless.is_some() || SWITCHES.contains(&name);
+        let next = rest.peek().and_then(|word| word.to_str()).filter(|word| !word.starts_with('-'));
+        let value = given.or(next).filter(|value| always || may_be && ["0", "1"].contains(value));
+        if given.is_none() && value.is_some() {
+            rest.next();
+        }
+        parts.push(match (given, value) {
+            _ if needless.is_some() => Part::Needless,
+            // diskperf always does this.
+            (None, None) | (_, Some("1")) if name == "invalidate" => Part::Needless,
+            (_, Some(value)) => Part::Setting(name, value),
+            (_, None) => Part::Ours(word),
+        });
+    }
+    parts
 }
 
 /// The call of `io` that a call of fio was meant to be; `None` if the words have no option of fio. The first word may
@@ -159,47 +177,76 @@ pub fn call_of_io(words: &[OsString]) -> Option<Vec<OsString>> {
 }
 
 /// The target that a file name of fio means: an existing file, a device, or the folder in which fio would create the
-/// file. There, diskperf creates its own.
-fn target(name: &str) -> String {
+/// file. There, diskperf creates its own, and a remark says so.
+fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
     let path = Path::new(name);
     match path.metadata() {
-        Ok(metadata) if metadata.file_type().is_block_device() => name.to_owned(),
-        Ok(_) => format!("file:{name}"),
-        Err(_) => match path.parent().map(Path::as_os_str).and_then(OsStr::to_str) {
-            Some("") | None => ".".to_owned(),
-            Some(folder) => folder.to_owned(),
-        },
+        Ok(metadata) if metadata.file_type().is_block_device() => return Ok((name.to_owned(), None)),
+        Ok(_) => return Ok((format!("file:{name}"), None)),
+        Err(_) => {}
     }
+    let folder = match path.parent().map(Path::as_os_str).and_then(OsStr::to_str) {
+        Some("") | None => ".",
+        Some(folder) => folder,
+    };
+    let whole = Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into());
+    // Elsewhere in /dev are no files to measure.
+    if whole.starts_with("/dev") && !whole.starts_with("/dev/shm") {
+        return Err(ArgumentError::NoSuchDevice(name.to_owned()));
+    }
+    let remark = format!("{name} does not exist: diskperf measures a file of its own in {folder}");
+    Ok((folder.to_owned(), Some(remark)))
 }
 
 /// The settings of a call by which others are converted.
 struct Call {
+    /// `None` if it is missing or unknown, so that the grammar refuses the call.
+    pattern: Option<PatternName>,
     /// The number of jobs, which fio's rates are multiplied by.
     jobs: u64,
     /// The bytes of a block, if there is one size.
     block: Option<u64>,
-    /// True if it reads and writes.
-    has_both: bool,
 }
 
 impl Call {
-    fn of(words: &[OsString]) -> Call {
-        let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
-        let value = |names: &[&str]| {
-            (0..words.len()).find_map(|place| match setting(words[place])? {
-                (name, given) if names.contains(&name) => given.or(words.get(place + 1).copied()),
+    fn of(parts: &[Part<'_>], is_choose: bool) -> Call {
+        let of_fio = |names: &[&str]| {
+            parts.iter().rev().find_map(|part| match part {
+                Part::Setting(name, value) if names.contains(name) => Some(*value),
                 _ => None,
             })
         };
-        let has_both = words.iter().any(|word| *word == "randrw" || word.ends_with("=randrw"));
-        let is_in_order = words.iter().any(|word| ["read", "write", "--rw=read", "--rw=write"].contains(word));
-        let block = match value(&["bs", "blocksize"]) {
-            Some(text) => fio::size(text),
-            None => (value(&["bssplit"]).is_none()).then_some(if is_in_order { 128 << 10 } else { 4 << 10 }),
+        let words = || {
+            parts.iter().filter_map(|part| match part {
+                Part::Ours(word) => Some(*word),
+                _ => None,
+            })
         };
-        let jobs = value(&["numjobs", "jobs"]).and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
-        Call { jobs, block: block.filter(|block| *block > 0), has_both }
+        let of_ours = |name: &str| {
+            let mut rest = words().filter_map(|word| word.to_str());
+            let given = rest.find_map(|word| setting(word).filter(|(own, _)| *own == name).map(|(_, given)| given))?;
+            given.or_else(|| rest.next())
+        };
+        let pattern = of_fio(&["rw", "readwrite"]).map(str::to_owned).or_else(|| first_operand(words(), is_choose));
+        let pattern = pattern.and_then(|name| PatternName::from_str(&name, false).ok());
+        let sizes = of_fio(&["blocksize"]).or_else(|| of_ours("bs")).map(str::to_owned);
+        let sizes = sizes.or_else(|| of_fio(&["bssplit"]).map(blocks));
+        let block = || {
+            let bs = sizes.map(|text| text.parse()).transpose().ok()?;
+            LoadSpec { bs, ..LoadSpec::new(pattern?) }.block()
+        };
+        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0) }
     }
+}
+
+/// The first of these words that is neither an option nor the value of one: the pattern.
+fn first_operand<'a>(words: impl Iterator<Item = &'a OsString>, is_choose: bool) -> Option<String> {
+    let mut all = super::command();
+    all.build();
+    let commands = [Some("io"), is_choose.then_some("choose")];
+    let commands: Vec<_> = commands.into_iter().flatten().filter_map(|name| all.find_subcommand(name)).collect();
+    operands(&commands, words).next().and_then(|(_, word)| word.to_str()).map(str::to_owned)
 }
 
 /// A size that is not a whole number of blocks: fio leaves the rest of the file out.
@@ -239,7 +286,7 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
     let is_on = value == "1";
     match name {
         "blocksize" => pair("bs", value.to_owned()),
-        "bssplit" => pair("bs", value.replace(':', ",").replace('/', ":")),
+        "bssplit" => pair("bs", blocks(value)),
         "numjobs" => pair("jobs", value.to_owned()),
         "runtime" | "timeout" => pair("time", time(value, "s")),
         "ramp_time" => pair("warmup", time(value, "s")),
@@ -264,8 +311,15 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
         "buffered" if !is_on => vec!["--direct".to_owned()],
         "sync" if is_on => pair("sync", "sync".to_owned()),
         "pre_read" if is_on => vec!["--warm".to_owned()],
+        // The grammar refuses it.
+        "invalidate" => vec![format!("--{name}={value}")],
         _ => Vec::new(),
     }
+}
+
+/// Sizes of blocks with percentages: fio's `4k/60:64k/40` is `4k:60,64k:40` here.
+fn blocks(value: &str) -> String {
+    value.replace(':', ",").replace('/', ":")
 }
 
 /// A time of fio. A number without a unit has this one; m are minutes.
@@ -286,10 +340,11 @@ fn engine(value: &str) -> &str {
     }
 }
 
-/// A rate in bytes per second for each job and direction, as operations per second. Unknown sizes are refused as they
-/// are.
+/// A rate in bytes per second for each job and direction, as operations per second. A value that is not a size with a
+/// unit stays, for the grammar to judge.
 fn bandwidth(value: &str, block: Option<u64>, rates: u64) -> Vec<String> {
-    let rate = fio::size(value).zip(block).map(|(bytes, block)| (bytes.saturating_mul(rates) / block).max(1));
+    let bytes = fio::size(value).filter(|_| value.ends_with(|end: char| end.is_ascii_alphabetic()));
+    let rate = bytes.zip(block).map(|(bytes, block)| (bytes.saturating_mul(rates) / block).max(1));
     vec!["--rate".to_owned(), rate.map_or_else(|| value.to_owned(), |rate| rate.to_string())]
 }
 
@@ -321,8 +376,8 @@ mod tests {
     }
 
     fn ours(line: &str) -> Option<String> {
-        let words = translated(&words(line))?;
-        assert!(cli::refusal(&words).is_none(), "{words:?}");
+        let Translated { words, fault, .. } = translated(&words(line))?;
+        assert!(cli::refusal(&words).is_none() && fault.is_none(), "{words:?}");
         Some(words.iter().map(|word| word.to_str().expect("text")).collect::<Vec<&str>>().join(" "))
     }
 
@@ -348,6 +403,7 @@ mod tests {
             ("randwrite --direct 0 --sync 1 --output-format=json", "randwrite --sync sync --json"),
             ("--rw=read --percentile_list=50:99 --log_avg_msec 500 --loops=3", "read --rounds 3"),
             ("--rw=read --output-format=csv", "read --format csv"),
+            ("--rw=read --invalidate --invalidate=1 --unit_base 8 --eta never --thread 1 .", "read ."),
         ] {
             let words = fio.replace("-fdatasync=1 ", "--fdatasync=1 ");
             let expected = expected.replace(" -fdatasync", " --fdatasync");
@@ -361,11 +417,35 @@ mod tests {
             ("--rw=randread --bs=4k --rate=20m", "randread --bs=4k --rate 5120"),
             ("--rw=randrw --bs=8k --rate 1m --numjobs=2", "randrw --bs=8k --rate 512 --jobs 2"),
             ("--rw=read --rate=1m", "read --rate 8"),
-            // A number alone is ours.
-            ("--rw=randread --rate=500", "randread --rate=500"),
+            // The block is that of the pattern, however it is written.
+            ("--readwrite=read --rate=20m", "read --rate 160"),
+            ("-rw=read --rate=20m", "read --rate 160"),
+            ("--direct=1 --live read --rate=20m", "--direct --live read --rate 160"),
+            ("--name read --rw=randread --rate=1m", "randread --name read --rate 256"),
+            ("--rw=randread --rate=1m read", "randread --rate 256 read"),
+            ("--thread --name randrw randread --rate_iops=100 ./randrw", "--name randrw randread --rate 100 ./randrw"),
+            ("--readwrite randrw --rate_iops=100", "randrw --rate 200"),
+            ("--rw=commit --rate=1m", "commit --rate 256"),
+            ("--rw=randread --bssplit=16k/100 --rate=1m", "randread --bs 16k:100 --rate 64"),
         ] {
             assert_eq!(ours(&format!("diskperf io {fio}")), Some(format!("diskperf io {expected}")), "{fio}");
         }
+        let choose = "diskperf choose . /x io";
+        assert_eq!(
+            ours(&format!("{choose} --margin 3% read --thread --rate=1m")),
+            Some(format!("{choose} --margin 3% read --rate 8"))
+        );
+    }
+
+    #[test]
+    fn a_rate_without_a_unit_is_refused_next_to_words_of_fio() {
+        let fault = |line: &str| translated(&words(line)).expect("a call of fio").fault;
+        for rate in ["--rate=1048576", "--rate 1048576", "--rate=700,300"] {
+            let line = format!("diskperf io --rw=randread --bs=4k --ioengine=libaio {rate}");
+            assert!(matches!(fault(&line), Some(ArgumentError::RateWithoutUnit(_))), "{rate}");
+        }
+        // This can only be a sweep of ours.
+        assert!(fault("diskperf io --rw=randread --rate 100..800*2").is_none());
     }
 
     #[test]
@@ -384,6 +464,12 @@ mod tests {
         let this = env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml";
         let line = ours(&format!("diskperf io --rw=read --filename={this}"));
         assert_eq!(line, Some(format!("diskperf io read file:{this}")));
+        let translated = |name| translated(&words(&format!("diskperf io --rw=read --filename={name}"))).expect("words");
+        let remarks = translated("/no/such").remarks;
+        assert!(remarks.len() == 1 && remarks[0].ends_with("a file of its own in /no"), "{remarks:?}");
+        for device in ["/dev/nosuchdevice", "/dev/../dev/nosuchdevice", "/dev/mapper/nosuchdevice"] {
+            assert!(matches!(translated(device).fault, Some(ArgumentError::NoSuchDevice(_))), "{device}");
+        }
     }
 
     #[test]
@@ -392,6 +478,12 @@ mod tests {
             ours("diskperf choose a=. b=/tmp io --rw=randwrite --bs=4k --runtime=1 --margin 3%"),
             Some("diskperf choose a=. b=/tmp io randwrite --bs=4k --time 1s --margin 3%".to_owned())
         );
+        // Only options with a value have one.
+        for options in ["--yes", "--margin=3%", "--margin 3% --yes"] {
+            let choose = format!("diskperf choose a=. b=/tmp {options} io");
+            let translated = translated(&words(&format!("{choose} --rw=randread"))).expect("words of fio");
+            assert_eq!(translated.words, words(&format!("{choose} randread")), "{options}");
+        }
     }
 
     #[test]
@@ -399,11 +491,13 @@ mod tests {
         for line in [
             "io randread --direct .",
             "io randwrite --fsync 16 --sync dsync",
+            "io randread --rate 2000 .",
+            "io randread --rate 100k --name x .",
             "run quick --rw=read",
             "choose . /x",
             "choose . --only io --rw=read",
         ] {
-            assert_eq!(translated(&words(&format!("diskperf {line}"))), None, "{line}");
+            assert!(translated(&words(&format!("diskperf {line}"))).is_none(), "{line}");
         }
     }
 

@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Arg, CommandFactory, Parser};
 use jobs::LoadSpec;
 
+use super::operands::{operands, takes_next};
 use super::own_sweep;
 
 /// The option of `choose` that has the workload as JSON. Hidden: the words after `io` become it.
@@ -39,9 +40,7 @@ pub fn divided(
     if words.get(1).is_none_or(|word| word != "choose") {
         return Ok(words);
     }
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let is_value = |place: usize| option(&words[place - 1], choose).is_some_and(takes_value);
-    let Some(at) = (2..end).find(|place| words[*place] == "io" && !is_value(*place)) else { return Ok(words) };
+    let Some(at) = place_of_io(&words, choose) else { return Ok(words) };
     let grammar = OwnLoad::command();
     let (mut of_load, mut of_choose) = (Vec::new(), words[..at].to_vec());
     let mut rest = words[at + 1..].iter();
@@ -52,8 +51,7 @@ pub fn divided(
         has_pattern |= is_pattern;
         let side = if own.is_some() || is_pattern { &mut of_load } else { &mut of_choose };
         side.push(word.clone());
-        let other = || option(word, choose);
-        if own.or_else(other).is_some_and(takes_value) && !word.as_encoded_bytes().contains(&b'=') {
+        if takes_next(&[&grammar, choose], word) {
             side.extend(rest.next().cloned());
         }
     }
@@ -75,8 +73,10 @@ fn option<'a>(word: &OsStr, grammar: &'a clap::Command) -> Option<&'a Arg> {
     grammar.get_arguments().find(|argument| argument.get_long() == Some(name))
 }
 
-fn takes_value(option: &Arg) -> bool {
-    option.get_action().takes_values()
+/// The place of `io` in a call of `choose`, whose grammar must be built. The value of an option, or a target behind
+/// `--`, may have the same name.
+pub fn place_of_io(words: &[OsString], choose: &clap::Command) -> Option<usize> {
+    operands(&[choose], &words[2..]).find(|(_, word)| *word == "io").map(|(place, _)| place + 2)
 }
 
 #[cfg(test)]
@@ -107,6 +107,15 @@ mod tests {
         let LoadSpec { pattern, fsync, direct, time, rounds, .. } = parse_load(json).expect("a workload");
         assert_eq!((pattern, fsync, direct), (jobs::PatternName::Randrw, Some(8), true));
         assert_eq!((time, rounds), (Some(Time(Nanos::from_secs(1))), None));
+    }
+
+    #[test]
+    fn options_before_io_may_have_values_of_their_own() {
+        for line in ["--yes", "--margin=3%", "--margin 3% --dry-run", "-o io"] {
+            let words = divide(&format!("diskperf choose a=. b=/x {line} io randread")).expect("words");
+            assert!(words[2].starts_with("--io-load={"), "{words:?}");
+            assert_eq!(words[3..].join(" "), format!("a=. b=/x {line}"));
+        }
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub enum ArgumentError {
     FioCall(String),
     #[error("{option} is an option of fio: {why}")]
     FioOption { option: String, why: &'static str },
+    #[error("--rate={0} has no unit: fio reads it as bytes per second, and diskperf as operations per second")]
+    RateWithoutUnit(String),
+    #[error("--filename={0}: there is no such device")]
+    NoSuchDevice(String),
     #[error("there is no option {0}")]
     OtherSpelling(&'static str, &'static str),
 
@@ -88,6 +92,10 @@ impl ArgumentError {
             ArgumentError::FioOption { option, .. } => {
                 usage(format!("leave {option} out; `diskperf import -- fio ...` lists all options that diskperf lacks"))
             }
+            ArgumentError::RateWithoutUnit(rate) => {
+                usage(format!("use --rate_iops={rate} for operations, or a unit for bytes, as in --rate=1m"))
+            }
+            ArgumentError::NoSuchDevice(_) => usage("lsblk lists the devices"),
             ArgumentError::OtherSpelling(_, instead) => usage(format!("use {instead}")),
 
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),

@@ -141,7 +141,7 @@ fn errors_are_shown_with_their_line() {
     };
     assert_eq!(
         refused("[[load]]\npattern = \"randread\"\n  iodpeth = 32 # deep\n"),
-        "error: bad.toml:3:3: a load has no key iodpeth\n      iodpeth = 32 # deep\n      ^^^^^^^\nhint: perhaps \
+        "error: bad.toml:3:3: a workload has no key iodpeth\n      iodpeth = 32 # deep\n      ^^^^^^^\nhint: perhaps \
             iodepth\n"
     );
     assert_eq!(

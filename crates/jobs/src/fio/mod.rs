@@ -17,7 +17,7 @@ pub use command_line::job_of_words;
 pub use detect::is_fio;
 pub use export::{Exported, export};
 pub use import::{Imported, import};
-pub use unsupported::{NO_SUCH_OPTION, has_no_effect, reason};
+pub use unsupported::{Form, NO_SUCH_OPTION, reason, without_effect};
 
 /// The bytes of a size as fio writes it: `22m` is 22 MiB. `None` if it is not a size.
 pub fn size(text: &str) -> Option<u64> {

@@ -8,7 +8,7 @@ use crate::source_span::Source;
 
 use super::sections::{Section, Setting};
 use super::units::{KbBase, whole};
-use super::unsupported::{NEEDLESS, NO_SUCH_OPTION, REASONS};
+use super::unsupported::{NO_SUCH_OPTION, reason, without_effect};
 
 /// A fio job that is being converted.
 pub(super) struct Conversion<'a> {
@@ -119,13 +119,12 @@ impl Conversion<'_> {
     /// Lists the settings that nothing has taken, except those that change nothing.
     pub(super) fn pass_rest(&mut self, rest: RemainingSettings<'_>) {
         for setting in rest.settings {
-            let is_needless = NEEDLESS.contains(&setting.name)
+            let is_needless = without_effect(setting.name).is_some()
                 || matches!(setting.name, "stonewall" | "wait_for_previous")
                 || setting.name == "invalidate" && setting.value == Some("1")
                 || setting.value == Some("0") && ["verify", "zero_buffers"].contains(&setting.name);
             if !is_needless {
-                let known = REASONS.iter().find(|(name, _)| *name == setting.name);
-                self.pass(&setting, known.map_or(NO_SUCH_OPTION, |(_, reason)| reason));
+                self.pass(&setting, reason(setting.name).unwrap_or(NO_SUCH_OPTION));
             }
         }
     }

@@ -149,7 +149,7 @@ fn sections_without_a_stonewall_become_a_group() {
         [
             "line 3: startdelay: the shorter time of the range is used",
             "line 3: startdelay=2-5: not converted: only sections that run at the same time have a start",
-            "line 4: exitall: not converted: each load ends on its own",
+            "line 4: exitall: not converted: each workload ends on its own",
         ]
     );
     let (apart, _, differences) = groups("[global]\nsize=8m\n[a]\nrw=read\n[b]\nrw=randread\npre_read=1\n");

@@ -117,11 +117,21 @@ fn words_of_other_programs_get_a_hint() {
         ("io randread --csv .", "there is no option --csv", "use --format csv"),
         ("io write --bs 2300 --size 22M .", "a whole number of calls of 2300 B", "use --size 23066700B"),
         ("io --rw=read --filename=/dev/null", "/dev/null is not a regular file", ""),
+        ("io --rw=read --filename=/dev/nosuchdevice", "there is no such device", "lsblk"),
+        ("io --rw=read --invalidate=0 .", "--invalidate is an option of fio: reads always start with a cold", ""),
+        ("io --rw=read --minimal .", "there is no option --minimal", "use --format csv"),
+        ("io --rw=randread --rate=1048576 .", "--rate=1048576 has no unit", "use --rate_iops=1048576"),
     ] {
         cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: ", hint]);
     }
+    // Without the file, its folder is measured.
+    let planned = cli.typed("io --rw=read --filename=./missing --dry-run");
+    assert_eq!(planned.status, Some(0), "{}", planned.err);
+    let remark = "./missing does not exist: diskperf measures a file of its own in .\n";
+    assert!(planned.err.contains(remark), "{}", planned.err);
     // A word that neither program has stays an error of the grammar.
     cli.refuses(&["io", "randread", "--cgroup", "x"], 2, &["unexpected argument '--cgroup'"]);
+    cli.refuses(&["io", "randread", "--rate", "100k", "."], 2, &["invalid value '100k'"]);
 }
 
 #[test]
