@@ -5,7 +5,7 @@
 //!   2. results are stored under `target/prove` with the commit at which they were measured. They are not measured
 //!      again until the code changes or `--again` is given, so an interrupted proof continues. Names select
 //!      experiments. A long experiment continues within itself: it keeps its own state in the folder that [`STATE`]
-//!      names, which is removed when it ends;
+//!      names, which is removed when it ends. The state of another commit is removed before a measurement;
 //!   3. for each figure, the table shows the requirement, the measurement and the command;
 //!   4. an experiment that is not possible on this machine gives the reason instead of figures. The table shows it as
 //!      n.m., neither reached nor missed, and the next call tries again.
@@ -382,7 +382,8 @@ fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Val
     if again {
         command.env(ANEW, "true");
     }
-    let state = folder()?.join(format!("{}-{commit}", experiment.name));
+    let state = folder()?.join(state_name(experiment.name, commit));
+    remove_old_states(&folder()?, experiment.name, commit)?;
     if again {
         remove(&state)?;
     }
@@ -400,6 +401,32 @@ fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Val
     write(&path(experiment)?, &text)?;
     remove(&state)?;
     Ok(kept.lines)
+}
+
+/// The name of the folder with the state of an experiment.
+fn state_name(experiment: &str, commit: &str) -> String {
+    format!("{experiment}-{commit}")
+}
+
+/// Removes the states of an experiment that are of other commits.
+fn remove_old_states(folder: &Path, experiment: &str, commit: &str) -> Result<(), String> {
+    let cannot_list = |error: io::Error| format!("cannot list {}: {error}", folder.display());
+    let current = state_name(experiment, commit.trim_end_matches(CHANGED));
+    for entry in fs::read_dir(folder).map_err(cannot_list)? {
+        let entry = entry.map_err(cannot_list)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && name != current && is_state(&name, experiment) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// True if a folder of this name has the state of the experiment. Other experiments may have longer names.
+fn is_state(name: &str, experiment: &str) -> bool {
+    let commit = name.strip_prefix(experiment).and_then(|rest| rest.strip_prefix('-'));
+    commit.is_some_and(|commit| !commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Removes the state of an experiment, if there is one.
@@ -461,6 +488,21 @@ mod tests {
         assert_eq!((count("steady-tests"), count("steady-tests-busy"), count("steady"), count("law")), (4, 1, 4, 1));
         assert_eq!((count("steady-tests-"), count("la"), count("no-such")), (0, 0, 0));
         assert_eq!(chosen(&[]).map(|all| all.len()), Ok(EXPERIMENTS.len()));
+    }
+
+    #[test]
+    fn only_the_states_of_other_commits_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let all = ["predict-12ab34cd", "predict-99ff00aa", "predict-disks-99ff00aa", "predict-notes", "power-99ff00aa"];
+        all.iter().for_each(|name| fs::create_dir(folder.path().join(name)).expect("a folder"));
+        fs::write(folder.path().join("predict-88ee"), "a file").expect("a file");
+        for commit in ["12ab34cd", "12ab34cd with changes"] {
+            remove_old_states(folder.path(), "predict", commit).expect("it can be removed");
+            let left = testkit::names_in(folder.path());
+            let kept = ["power-99ff00aa", "predict-12ab34cd", "predict-88ee"];
+            assert_eq!(left[..3], kept, "{commit}");
+            assert_eq!(left[3..], ["predict-disks-99ff00aa", "predict-notes"], "{commit}");
+        }
     }
 
     #[test]

@@ -20,15 +20,14 @@
 mod ground;
 
 use std::fs;
-use std::hint;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use ground::{EXT4, Format, Ground};
 use serde_json::{Value, json};
+use testkit::busy::while_busy;
 use testkit::fuse::Knobs;
 use testkit::token_bucket::{Limit, Throttle};
 
@@ -181,20 +180,8 @@ fn noisy(lab: &mut Lab, _: &[String]) {
     let (mut refused, mut reasons) = (0, Vec::new());
     for count in 0..NOISY {
         eprintln!("noisy: run {} of {NOISY}", count + 1);
-        let over = AtomicBool::new(false);
-        let recorded = thread::scope(|scope| {
-            let processors = thread::available_parallelism().map_or(1, usize::from);
-            for _ in 0..BURNERS * processors {
-                scope.spawn(|| {
-                    while !over.load(Ordering::Relaxed) {
-                        hint::spin_loop();
-                    }
-                });
-            }
-            let recorded = record(&TESTS[1], lab, &here);
-            over.store(true, Ordering::Relaxed);
-            recorded
-        });
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let recorded = while_busy(BURNERS * processors, || record(&TESTS[1], lab, &here));
         let line = recorded.and_then(|()| predict(lab, &law, &["--on", text(&law)], None));
         let reason = line.map_or_else(|reason| reason, |line| line["reason"].as_str().unwrap_or_default().to_owned());
         let is_refused = ["waited for a processor", "misses the measured time"].iter().any(|why| reason.contains(why));

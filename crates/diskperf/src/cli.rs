@@ -389,8 +389,9 @@ enum Command {
     /// Measure the constants of a device: latencies, limits at depth, buckets, flushes, write cache, rotation.
     ///
     /// diskperf plays short series of requests past the page cache, and computes the constants from their times. A
-    /// device takes about 20 s, a directory 40 s, a rotating disk up to 60 s. Let the device and the machine be idle:
-    /// figures of a step in which diskperf waited for a CPU for more than a tenth of the time do not count.
+    /// device takes about 20 s, a directory 40 s, a rotating disk up to 60 s. Buckets that were perhaps not full are
+    /// measured again, which adds up to 22 s. Let the device and the machine be idle: figures of a step in which
+    /// diskperf waited for a CPU for more than a tenth of the time do not count.
     ///
     /// The constants of a real device include the path of the kernel to it.
     ///

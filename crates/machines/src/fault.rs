@@ -113,15 +113,16 @@ impl MachineFault {
                     .to_owned()
             }
             MachineFault::MissingFigure { field, .. } if ["capacity", "alignment"].contains(&field.as_str()) => {
-                format!("write {field} = {{ value = 512, unit = \"bytes\", source = \"inferred\", from = \"why\" }}")
+                let value = if field == "capacity" { "100, unit = \"GiB\"" } else { "512, unit = \"bytes\"" };
+                format!("write {field} = {{ value = {value}, source = \"inferred\", from = \"why\" }}")
             }
             MachineFault::MissingFigure { field, .. } => {
                 let key = field.rsplit('.').next().unwrap_or(field);
                 format!("if it is not known, write {key} = {{ value = \"n.m.\", reason = \"why\" }}")
             }
             MachineFault::NotALaw { .. } => {
-                "the times of a rotating disk depend on the place, which no law contains; `diskperf probe TARGET -o \
-                 disk.toml` writes the law of other devices"
+                "write kind = \"law\", or let `diskperf probe TARGET -o disk.toml` write the file. A rotating disk has \
+                 no law: its times depend on the place"
                     .to_owned()
             }
             MachineFault::UnknownField { field, known, .. } => match nearest(field, known) {

@@ -96,6 +96,9 @@ fn words_are_found_in_any_spelling() {
     assert_eq!(topics("dirty-throttle"), [Topic::Limit]);
     assert_eq!(topics("*"), [Topic::Term]);
     assert_eq!(topics("nonsense"), []);
+    for word in ["zone", "start of zone", "sectors per track", "track skew", "cylinder skew", "heads"] {
+        assert!(topics(word).contains(&Topic::Term), "{word}");
+    }
     assert_eq!(GLOSSARY.near("nosie")[0], "noise");
     assert_eq!(GLOSSARY.near("durabel")[0], "durable");
     assert_eq!(GLOSSARY.near("predi")[0], "predicted");

@@ -4,6 +4,7 @@
 //! counts it, prints its reason, and fails if `CI=true` promises that everything can run.
 
 pub mod browser;
+pub mod busy;
 pub mod compute_only;
 pub mod control_group;
 pub mod fuse;

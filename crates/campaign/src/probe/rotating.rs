@@ -124,7 +124,7 @@ fn bracket<P: Player>(session: &mut Session<'_, P>, mut seek: SeekOf, turn: f64)
     let pauses = [true; HALVINGS].into_iter().chain([true, false, true, false]);
     for halves in pauses {
         let pause = if halves { found.next_pause(apart) } else { 0.0 };
-        // Where a track ends between two pairs, the angle between the sectors is another one.
+        // If a track ends between two pairs, the angle between the sectors changes.
         apart = pair(session, &mut seek, pause, &mut found)?.unwrap_or(apart);
     }
     Ok(found)

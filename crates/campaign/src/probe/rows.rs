@@ -70,11 +70,14 @@ fn of_disk(rows: &mut Vec<Row>, rotating: &Rotating) {
     let rpm: Measured = rotating.turn.map(|turn| turn.reciprocal().times(60e9));
     rows.push(Row::new("rotation", rpm, 1.0, "turns/min"));
     rows.push(Row::new("turn", rotating.turn, MILLIS, "ms"));
-    if let [zone] = &rotating.zones[..] {
+    // The begin of the only zone is zero, unless it is not measured.
+    if let [zone] = &rotating.zones[..]
+        && (zone.begin.is_ok() || zone.sectors.is_err())
+    {
         rows.push(Row::new("sectors per track", zone.sectors, 1.0, "sectors"));
     } else {
         for (number, zone) in (1..).zip(&rotating.zones) {
-            rows.push(Row::new(format!("begin of zone {number}"), zone.begin, MEGABYTES, "MB"));
+            rows.push(Row::new(format!("start of zone {number}"), zone.begin, MEGABYTES, "MB"));
             rows.push(Row::new(format!("sectors per track in zone {number}"), zone.sectors, 1.0, "sectors"));
         }
     }

@@ -131,6 +131,9 @@ fn buckets_come_back() {
     let refill = findings.requests.refill.expect("it fills").value;
     assert!((refill / 1500.0 - 1.0).abs() < ERROR, "{refill}");
     assert_eq!((findings.requests.scope, findings.bytes.scope), (Scope::All, Scope::All));
+    // The burst is more than half of all requests.
+    let findings = probed(&DeviceLaw { buckets: vec![bucket("requests", REQUESTS, 1500, 9000)], ..plain() });
+    assert_eq!((findings.requests.rate.is_ok(), findings.requests.scope), (true, Scope::All));
     for one in buckets {
         probed(&DeviceLaw { buckets: vec![one], ..plain() });
     }

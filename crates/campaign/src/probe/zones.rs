@@ -6,7 +6,9 @@
 //!      reads, which tell to which of the two numbers its place belongs;
 //!   3. a place that belongs to neither is in another zone, and is measured like the first ones. If there are more
 //!      zones than [`MORE_PLACES`], the begin of some is not measured;
-//!   4. reads that the drive's cache answered do not count.
+//!   4. reads that the drive's cache answered do not count;
+//!   5. if the first place is not measured, the begin of the first known zone is not known. If the last place is not
+//!      measured, there may be another zone, which is not measured.
 
 use stats::probe::track::{Angles, Order, order, sectors_per_track, which};
 use stats::probe::{Estimate, Measured, NotMeasured};
@@ -23,7 +25,8 @@ const PLACES: [u64; 5] = [1, 25, 50, 75, 99];
 /// Further places. Ours: each takes 2 s, and a probe less than a minute.
 const MORE_PLACES: u32 = 8;
 
-/// The begin of a zone is known to this share of the capacity.
+/// The begin of a zone is known to this share of the capacity, or to [`NEARBY`] on a small disk; and then to the
+/// sectors within which pairs begin.
 const RESOLUTION: u64 = 500;
 
 /// Pairs of each distance, and pairs that tell a zone.
@@ -48,38 +51,42 @@ const SAME_ZONE: f64 = 0.005;
 /// Fewest sectors of a disk that is measured.
 pub(crate) const FEWEST_SECTORS: u64 = 2 * NEARBY;
 
-/// The places of a disk whose sectors per track are known, and the first reason for those that are not.
-struct Known {
-    places: Vec<(u64, Estimate)>,
-    failed: Option<NotMeasured>,
-}
-
 /// Measures the zones and the order of the tracks of a disk with this turn.
 pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, turn: f64) -> Result<(Vec<Zone>, Order), P::Fault> {
-    let sectors = session.player.capacity() / u64::from(SECTOR);
     // 1
-    let mut known = Known { places: Vec::new(), failed: None };
-    for percent in PLACES {
-        let place = sectors * percent / 100;
-        match sectors_at(session, place, turn)? {
-            Ok(found) => known.places.push((place, found)),
-            Err(why) => known.failed = known.failed.or(Some(why)),
-        }
+    let mut measured = Vec::new();
+    for place in places(session.player.capacity() / u64::from(SECTOR)) {
+        measured.push((place, sectors_at(session, place, turn)?));
     }
-    let Some((place, first)) = known.places.first().copied() else {
-        let why = known.failed.unwrap_or(NotMeasured::Hidden("no place was read"));
+    let known: Vec<(u64, Estimate)> =
+        measured.iter().filter_map(|(place, sectors)| Some((*place, sectors.ok()?))).collect();
+    let edges = [measured.first(), measured.last()].map(|edge| edge.and_then(|(_, sectors)| sectors.err()));
+    let Some((place, first)) = known.first().copied() else {
+        let why = edges[0].unwrap_or(NotMeasured::Hidden("no place was read"));
         let order = Order { track_skew: Err(why), cylinder_skew: Err(why), heads: Err(why) };
         return Ok((vec![Zone { begin: hidden("the zones are not measured"), sectors: Err(why) }], order));
     };
     let order = order_at(session, place, first, turn)?;
     let nothing = Estimate { value: 0.0, low: 0.0, high: 0.0, samples: first.samples };
-    let mut zones = vec![Zone { begin: Ok(nothing), sectors: session.undisturbed(Ok(first)) }];
+    // 5
+    let begin = edges[0].map_or(Ok(nothing), Err);
+    let mut zones = vec![Zone { begin, sectors: session.undisturbed(Ok(first)) }];
     let mut left = MORE_PLACES;
-    for pair in known.places.windows(2) {
+    for pair in known.windows(2) {
         let found = between(session, [pair[0], pair[1]], turn, &mut left)?;
         zones.extend(found.into_iter().map(|zone| Zone { sectors: session.undisturbed(zone.sectors), ..zone }));
     }
+    // 5
+    zones.extend(edges[1].map(|why| Zone { begin: Err(why), sectors: Err(why) }));
     Ok((zones, order))
+}
+
+/// The places that are measured first, on a disk of `sectors`. Behind each there is room for pairs.
+fn places(sectors: u64) -> Vec<u64> {
+    let last = sectors.saturating_sub(NEARBY + (1 << DOUBLINGS) + 1);
+    let mut places = PLACES.map(|percent| (sectors * percent / 100).min(last)).to_vec();
+    places.dedup();
+    places
 }
 
 /// 2, 3: the zones that begin between two places.
@@ -89,7 +96,7 @@ fn between<P: Player>(
     turn: f64,
     left: &mut u32,
 ) -> Result<Vec<Zone>, P::Fault> {
-    let resolution = session.player.capacity() / u64::from(SECTOR) / RESOLUTION;
+    let resolution = (session.player.capacity() / u64::from(SECTOR) / RESOLUTION).max(NEARBY);
     let mut zones = Vec::new();
     let mut open = vec![places];
     while let Some([low, high]) = open.pop() {
@@ -97,8 +104,9 @@ fn between<P: Player>(
             continue;
         }
         let zone = |begin| Zone { begin, sectors: Ok(high.1) };
-        if high.0 - low.0 <= resolution.max(1) {
-            let [low, high] = [low.0, high.0].map(|sector| (sector * u64::from(SECTOR)) as f64);
+        if high.0 - low.0 <= resolution {
+            // Most pairs of the place behind are in the zone, but it may begin anywhere among them.
+            let [low, high] = [low.0, high.0 + NEARBY].map(|sector| (sector * u64::from(SECTOR)) as f64);
             zones.push(zone(Ok(Estimate { value: f64::midpoint(low, high), low, high, samples: 2 })));
             continue;
         }

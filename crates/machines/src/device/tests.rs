@@ -221,6 +221,29 @@ fn every_shipped_device_has_a_law() {
     assert!(fault.hint().is_some_and(|hint| hint.starts_with("perhaps ebs-gp")));
 }
 
+#[test]
+fn hints_describe_a_usable_file() {
+    let hint = |line: &str, instead: &str| {
+        assert!(DISK.contains(line), "{line}");
+        let fault = DeviceFile::read(&DISK.replacen(line, instead, 1), "disk.toml").expect_err("an invalid file");
+        fault.hint().expect("a hint")
+    };
+    for kind in ["Law", "uda", "disk"] {
+        let hint = hint("kind = \"law\"", &format!("kind = \"{kind}\""));
+        assert!(hint.starts_with("write kind = \"law\", or let `diskperf probe"), "{hint}");
+    }
+    let line = |key: &str| DISK.lines().find(|line| line.starts_with(key)).expect("a line");
+    let of_capacity = hint(line("capacity = "), "");
+    assert!(of_capacity.contains("capacity = { value = 100, unit = \"GiB\""), "{of_capacity}");
+    let of_alignment = hint(line("alignment = "), "");
+    assert!(of_alignment.contains("alignment = { value = 512, unit = \"bytes\""), "{of_alignment}");
+    // Written into the file as it is, the line of the hint is accepted.
+    for (key, hint) in [("capacity = ", of_capacity), ("alignment = ", of_alignment)] {
+        let written = hint.trim_start_matches("write ");
+        DeviceFile::read(&DISK.replacen(line(key), written, 1), "disk.toml").unwrap_or_else(|fault| panic!("{fault}"));
+    }
+}
+
 /// Faults name their place. A valid file is written and read again as it was.
 #[test]
 fn fuzz_device_files() {

@@ -35,10 +35,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "sectors per track",
-        also: &["track skew", "rotation", "turn"],
+        also: &["track skew", "cylinder skew", "heads", "zone", "zones", "start of zone", "rotation", "turn"],
         brief: "the layout of a rotating disk",
         says: "A sector comes under the heads once a turn. probe finds the turn from reads of the same sectors, the \
-               sectors per track from the angles between them, and the skew from sectors one track apart.",
+               sectors per track from the angles between them, and the skews from sectors one track apart. Tracks of \
+               a zone have the same number of sectors. Heads is the number of tracks on a cylinder. Track skew shifts \
+               a track against the one before it on its cylinder, so that a change of heads misses no turn. \
+               Cylinder skew shifts the first track of a cylinder.",
         when: "The table of probe, for a rotating disk that is probed as a whole device.",
         advice: "Outer tracks have more sectors, so the beginning of a disk is faster than its end.",
     },

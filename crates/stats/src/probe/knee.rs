@@ -83,7 +83,8 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
     if let Err(why) = check_samples(ends.len(), FEWEST).and(check_samples(points.len(), FEWEST_POINTS)) {
         return unknown(why);
     }
-    let last = line(&points[points.len() / 2..]).map_or(f64::NAN, |(_, rate)| rate);
+    let half = points[points.len() - 1].0 / 2.0;
+    let last = line(&points[points.partition_point(|point| point.0 < half)..]).map_or(f64::NAN, |(_, rate)| rate);
     let whole = ends.len() as f64 / (points[points.len() - 1].0 + service / 1e9);
     match knee(&points) {
         Err(why) => match from_the_start(&points, service, depth) {
@@ -246,6 +247,12 @@ mod tests {
         assert!((rate / 1500.0 - 1.0).abs() < 1e-4, "{rate}");
         assert!((tokens / 3999.0 - 1.0).abs() < 1e-3, "{tokens}");
         assert!((found.gate.expect("a gate before the knee").value / 16_000.0 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_burst_of_most_completions_is_not_in_the_last_rate() {
+        let found = limit(&bucket(1000.0, 8000.0, 16_000.0, 500_000, 0), 500_000.0, 32);
+        assert!((found.last / 1000.0 - 1.0).abs() < 1e-3, "{found:?}");
     }
 
     /// A host that collects completions late, because it waits for room to issue the next requests.

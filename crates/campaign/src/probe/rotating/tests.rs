@@ -1,13 +1,14 @@
 //! Probes of a disk with zones, heads, skews and a cache. The simulated disks of 1983 have none of them.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use stats::probe::Measured;
 use units::{Nanos, Prng};
 use workload::{Served, Tape, TapePlayer};
 
 use super::super::session::Player;
-use super::super::{Findings, Settings, probe};
+use super::super::{Findings, Settings, probe, rows};
 use super::SECTOR;
 
 /// A disk like that of the design's prototype. Times are in nanoseconds.
@@ -22,6 +23,8 @@ struct ZonedDisk {
     /// Sectors that the drive reads ahead, and the number of such segments. No segments: no cache.
     read_ahead: u64,
     segments: usize,
+    /// Sectors that a second cache answers always, in percent of the capacity.
+    always_cached: Range<u64>,
     /// The largest delay of a completion.
     noise: u64,
     chance: Prng,
@@ -55,6 +58,7 @@ impl ZonedDisk {
             cylinder_skew: 0.16,
             read_ahead: 1024,
             segments,
+            always_cached: 0..0,
             noise,
             chance: Prng::new(5),
             cached: Vec::new(),
@@ -84,7 +88,9 @@ impl ZonedDisk {
 
     fn serve(&mut self, sector: u64) {
         self.now += COMMAND;
-        if self.cached.iter().any(|(from, to)| (*from..*to).contains(&sector)) {
+        let percent = sector * 100 * u64::from(SECTOR) / self.capacity();
+        if self.cached.iter().any(|(from, to)| (*from..*to).contains(&sector)) || self.always_cached.contains(&percent)
+        {
             self.now += TRANSFER;
             return;
         }
@@ -139,16 +145,17 @@ impl Player for ZonedDisk {
     }
 }
 
-/// Probes the disk, and checks that each constant is right or not measured. Returns also the seconds that it took.
-fn probed(mut disk: ZonedDisk) -> (Findings, f64) {
+fn near(name: &str, measured: Measured, right: f64, error: f64) {
+    if let Ok(found) = measured {
+        assert!((found.value / right - 1.0).abs() <= error, "{name} is {found:?}, not {right}");
+    }
+}
+
+/// Probes the disk, and checks that its turn and its zones are right or not measured.
+fn zones_probed(disk: &mut ZonedDisk) -> Findings {
     let settings = Settings { writes: false, rest: Nanos::ZERO, ..Settings::REAL };
-    let Ok(findings) = probe(&mut disk, settings, &mut |_| {});
+    let Ok(findings) = probe(disk, settings, &mut |_| {});
     let rotating = findings.rotating.clone().expect("it rotates");
-    let near = |name: &str, measured: Measured, right: f64, error: f64| {
-        if let Ok(found) = measured {
-            assert!((found.value / right - 1.0).abs() <= error, "{name} is {found:?}, not {right}");
-        }
-    };
     near("the turn", rotating.turn, disk.turn, 1e-4);
     let (mut begin, mut begins) = (0, Vec::new());
     for (cylinders, sectors) in &disk.zones {
@@ -167,6 +174,13 @@ fn probed(mut disk: ZonedDisk) -> (Findings, f64) {
             assert!(found.low <= begin as f64 && begin as f64 <= found.high, "zone of {right} at {begin}: {found:?}");
         }
     }
+    findings
+}
+
+/// Probes the disk, and checks that each constant is right or not measured. Returns also the seconds that it took.
+fn probed(mut disk: ZonedDisk) -> (Findings, f64) {
+    let findings = zones_probed(&mut disk);
+    let rotating = findings.rotating.clone().expect("it rotates");
     let sectors = disk.zones[0].1 as f64;
     near("track skew", rotating.order.track_skew, (disk.track_skew * sectors).floor(), 0.01);
     near("cylinder skew", rotating.order.cylinder_skew, (disk.cylinder_skew * sectors).floor(), 0.01);
@@ -195,6 +209,43 @@ fn zones_heads_and_skews_come_back() {
     assert!(rotating.order.track_skew.is_ok() && rotating.order.cylinder_skew.is_ok(), "{:?}", rotating.order);
     assert!(rotating.seeks.iter().all(|(_, seek)| seek.is_ok()), "{:?}", rotating.seeks);
     assert!(seconds < 60.0, "{seconds}");
+}
+
+#[test]
+fn an_edge_that_is_not_measured_is_not_forgotten() {
+    let sectors = |findings: &Findings| -> Vec<Option<f64>> {
+        let zones = &findings.rotating.as_ref().expect("it rotates").zones;
+        zones.iter().map(|zone| zone.sectors.ok().map(|sectors| sectors.value)).collect()
+    };
+    let begins = |findings: &Findings| -> Vec<bool> {
+        findings.rotating.iter().flat_map(|rotating| &rotating.zones).map(|zone| zone.begin.is_ok()).collect()
+    };
+    let (first, _) = probed(ZonedDisk { always_cached: 0..2, ..ZonedDisk::new(&THREE, 0, 0) });
+    assert_eq!(sectors(&first), [Some(1800.0), Some(1500.0), Some(1100.0)]);
+    assert_eq!(begins(&first), [false, true, true]);
+    let (last, _) = probed(ZonedDisk { always_cached: 98..100, ..ZonedDisk::new(&THREE, 0, 0) });
+    assert_eq!(sectors(&last), [Some(1800.0), Some(1500.0), Some(1100.0), None]);
+    assert_eq!(begins(&last), [true, true, true, false]);
+    // The table of a disk with a single known zone shows that its begin is not known.
+    let (one, _) = probed(ZonedDisk { always_cached: 0..2, ..ZonedDisk::new(&[(60_000, 1500)], 0, 0) });
+    assert_eq!((sectors(&one), begins(&one)), (vec![Some(1500.0)], vec![false]));
+    let start = rows(&one).into_iter().find(|row| row.constant == "start of zone 1").expect("a row");
+    assert!(start.estimate.is_none(), "{start:?}");
+}
+
+#[test]
+fn zones_of_a_small_disk_begin_within_their_brackets() {
+    let mut found = 0;
+    for cylinders in [9, 12, 20, 50, 120, 400, 1000] {
+        for share in [20, 30, 45, 60, 70] {
+            let outer = cylinders * share / 100;
+            let zones = [(outer, 1800), (cylinders - outer, 1500)];
+            let findings = zones_probed(&mut ZonedDisk { heads: 20, ..ZonedDisk::new(&zones, 0, 0) });
+            let zones = findings.rotating.expect("it rotates").zones;
+            found += zones.iter().skip(1).filter(|zone| zone.begin.is_ok()).count();
+        }
+    }
+    assert!(found > 10, "{found}");
 }
 
 #[test]
