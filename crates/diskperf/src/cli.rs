@@ -390,10 +390,8 @@ enum Command {
     ///
     /// diskperf plays short series of requests past the page cache, and computes the constants from their times. A
     /// device takes about 20 s, a directory 40 s, a rotating disk up to 60 s. Buckets that were perhaps not full are
-    /// measured again, which adds up to 22 s. Let the device and the machine be idle: figures of a step in which
-    /// diskperf waited for a CPU for more than a tenth of the time do not count.
-    ///
-    /// The constants of a real device include the path of the kernel to it.
+    /// measured again, for up to 22 s more. Let the machine be idle: steps in which diskperf waited for a CPU for more
+    /// than a tenth of the time do not count. The constants of a real device include the kernel's path to it.
     ///
     /// Writes: nothing, if TARGET is a device, an existing file or a simulation. For a directory, a file of 256 MiB (at
     /// most a tenth of the free space) in a private folder, which it removes. FILE, if you give --output.
