@@ -20,8 +20,8 @@ pub fn operands<'a>(
 pub fn takes_next(commands: &[&clap::Command], word: &OsStr) -> bool {
     let word = word.to_string_lossy();
     let mut options = commands.iter().flat_map(|command| command.get_opts()).filter(|option| {
-        // `None` if the command is not built yet, and the number is not given: it is one.
-        option.get_num_args().is_none_or(|number| number.min_values() > 0)
+        // `None` if the command is not built yet, and the number is not given: it is one, except for a switch.
+        option.get_num_args().map_or_else(|| option.get_action().takes_values(), |number| number.min_values() > 0)
     });
     if let Some(long) = word.strip_prefix("--") {
         return options.any(|option| option.get_long() == Some(long));

@@ -110,6 +110,15 @@ mod tests {
     }
 
     #[test]
+    fn the_word_behind_a_switch_is_no_value() {
+        let words = divide("diskperf choose a=. b=/x io randread --direct --bs 4k").expect("words");
+        let json = words[2].strip_prefix("--io-load=").expect("the workload");
+        let LoadSpec { direct, bs, .. } = parse_load(json).expect("a workload");
+        assert!(direct && bs.is_some(), "{words:?}");
+        assert_eq!(words[3..], ["a=.", "b=/x"]);
+    }
+
+    #[test]
     fn options_before_io_may_have_values_of_their_own() {
         for line in ["--yes", "--margin=3%", "--margin 3% --dry-run", "-o io"] {
             let words = divide(&format!("diskperf choose a=. b=/x {line} io randread")).expect("words");
