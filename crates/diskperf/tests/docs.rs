@@ -352,10 +352,14 @@ fn commands_on_the_pages_exist() {
             });
             let own = if rest.starts_with("-- ") { "" } else { rest.split(" -- ").next().unwrap_or_default() };
             for option in own.split([' ', '=']).filter(|word| word.starts_with("--") && word.len() > 2) {
-                let is_known = help.is_some_and(|help| help.split([' ', '\n', ',']).any(|word| word == option));
+                // `choose` takes the options of `io` behind that word.
+                let of_io = helps.get("io").filter(|_| name == "choose" && own.split(' ').any(|word| word == "io"));
+                let lists = |help: &&String| help.split([' ', '\n', ',']).any(|word| word == option);
+                let is_known = help.iter().chain(&of_io).any(lists);
+                let taker = if of_io.is_some() { "io" } else { name };
                 // No help lists the options of fio that `io` takes.
                 let is_taken =
-                    || !ground.prints(&format!("diskperf {name} {option} x")).contains("unexpected argument");
+                    || !ground.prints(&format!("diskperf {taker} {option} x")).contains("unexpected argument");
                 assert!(is_known || is_taken(), "{page}: diskperf {command}: there is no {option}");
                 options_seen += 1;
             }
