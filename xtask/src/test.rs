@@ -64,8 +64,8 @@ const LAST: [(&str, &str); 6] = [
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
 
-/// Test files that only compute and use no device except memory. They fill the processors while others run one at a
-/// time (2).
+/// Test files that only compute, on memory or on small files that are in the page cache. They fill the processors while
+/// others run one at a time (2).
 const COMPUTING: [&str; 3] = ["calibration", "commands", "instructions"];
 
 /// The slowest test files, which begin first (1): if one began last, it would keep one processor busy and leave the

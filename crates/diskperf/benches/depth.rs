@@ -16,8 +16,9 @@ use std::process::Command;
 
 use kernel::PrivateMounts;
 use serde_json::{Value, json};
+use stats::figures::summary;
 use testkit::memory_disk::MemoryDisk;
-use testkit::turns::{Bounds, median, order};
+use testkit::turns::{Bounds, order};
 use units::Prng;
 
 /// Turns before a load is decided, and before it is given up: at most those of the acceptance test, and enough for a
@@ -234,4 +235,9 @@ fn rate_of_second(line: &str) -> Option<f64> {
     let digits = rate.trim_end_matches(['K', 'M']);
     let factor = if rate.ends_with('M') { 1e6 } else { 1.0 } * if rate.ends_with('K') { 1e3 } else { 1.0 };
     Some(digits.parse::<f64>().ok()? * factor)
+}
+
+/// The median of one value or more.
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    summary::median(&values.into_iter().collect::<Vec<f64>>()).expect("a turn")
 }

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use queue::{FILE, LawDisk, SERVICE, waiting};
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
-use testkit::turns::{Bounds, median, order};
+use stats::figures::summary::median;
+use testkit::turns::{Bounds, order};
 
 /// The share of the time for which the open loop keeps the server busy, in percent.
 const LOAD: u32 = 70;
@@ -96,7 +97,10 @@ fn open_loop(disk: &LawDisk, program: &Path) -> Value {
         }
         turns.push(turn);
         let of_each = |figure: &dyn Fn(&Turn, usize) -> f64| {
-            [0, 1, 2].map(|place| median(turns.iter().map(|turn| figure(turn, place))))
+            [0, 1, 2].map(|place| {
+                let values: Vec<f64> = turns.iter().map(|turn| figure(turn, place)).collect();
+                median(&values).expect("a turn")
+            })
         };
         let controls = of_each(&|turn, place| turn[FIO[0]][place] / turn[FIO[1]][place]);
         let Some(is_decided) = bounds.end(turns.len(), &controls) else { continue };

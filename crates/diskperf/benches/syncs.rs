@@ -9,8 +9,9 @@ use std::process::Command;
 
 use kernel::PrivateMounts;
 use serde_json::{Value, json};
+use stats::figures::summary::median;
 use testkit::memory_disk::MemoryDisk;
-use testkit::turns::{Bounds, median, order};
+use testkit::turns::{Bounds, order};
 
 /// The bounds of the acceptance test.
 const BOUNDS: Bounds = Bounds { least: 9, most: 40, control: 0.03 };
@@ -66,7 +67,10 @@ fn measured(call: &str, folder: &Path) -> Value {
             _ => {}
         }
         let of_each = |figure: &dyn Fn(&Turn, usize) -> f64| {
-            [0, 1, 2].map(|percentile| median(turns.iter().map(|turn| figure(turn, percentile))))
+            [0, 1, 2].map(|percentile| {
+                let values: Vec<f64> = turns.iter().map(|turn| figure(turn, percentile)).collect();
+                median(&values).expect("a turn")
+            })
         };
         let controls = of_each(&|turn, percentile| turn[FIO[0]][percentile] / turn[FIO[1]][percentile]);
         let is_last = tried + 1 >= bounds.most;

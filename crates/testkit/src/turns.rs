@@ -44,18 +44,6 @@ pub fn order(runs: usize, turn: usize) -> impl Iterator<Item = usize> {
     (0..runs).map(move |index| (index + turn) % runs)
 }
 
-/// The median. Of an even number, it is the mean of the middle two. NaN if there are none.
-pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => values[middle],
-        _ => (values[middle - 1] + values[middle]) / 2.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,12 +63,5 @@ mod tests {
     fn every_run_is_first_in_turn() {
         assert_eq!(order(3, 0).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(order(3, 4).collect::<Vec<_>>(), [1, 2, 0]);
-    }
-
-    #[test]
-    fn one_disturbed_turn_does_not_move_the_median() {
-        assert_eq!(median([1.0, 900.0, 1.1]), 1.1);
-        assert_eq!(median([2.0, 1.0]), 1.5);
-        assert!(median([]).is_nan());
     }
 }

@@ -18,8 +18,8 @@ use crate::targets::memory_limit::limit_memory;
 use crate::targets::{Site, Target, names};
 use crate::worlds::{self, Worlds};
 
-/// Follows the first host until the run ends. The first host is told every error, and prints it. Returns only an error
-/// that it cannot know.
+/// Performs the run of the first host to its end, and sends each error to that host, which prints it. Returns an error
+/// only if there is no way to send one.
 pub fn follow() -> Result<(), PeerFault> {
     let mut peers = match Peers::connect() {
         Err(fault @ PeerFault::BadVariable { .. }) => return Err(fault),
