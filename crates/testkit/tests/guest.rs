@@ -32,6 +32,21 @@ fn guests_run_commands_and_their_ends_leave_no_process() {
     assert_eq!(guest.cut().trim_end(), "kept");
 }
 
+/// Processes whose parent is gone end while the next commands are on their way.
+#[test]
+fn commands_arrive_whole_while_orphans_end() {
+    let kernel = need_guest!("6.1");
+    let mut guest = Guest::boot(&kernel, &Plan::default()).expect("a guest");
+    let words = "word ".repeat(40);
+    let orphans = "(while [ ! -e /run/enough ]; do (sleep 0.01 &); done) & true";
+    assert_eq!(guest.run(orphans).expect("a guest that lives").status, Some(0));
+    for number in 0..20 {
+        let ended = guest.run(&format!("echo {number} {words}")).expect("a guest that lives");
+        assert_eq!((ended.out, ended.err), (format!("{number} {}\n", words.trim_end()), String::new()));
+    }
+    guest.run("touch /run/enough").expect("a guest that lives");
+}
+
 #[test]
 fn guests_without_memory_end_with_their_log() {
     let kernel = need_guest!("6.1");

@@ -26,19 +26,25 @@ for module in /modules/loaded/*; do
     echo alive > /dev/ttyS1
 done
 ip link set lo up 2>/dev/null
-exec < /dev/ttyS1 > /dev/ttyS1 2> /dev/ttyS0
-echo ready
-while read -r command; do
-    echo "$command" | xxd -r -p > /run/command
-    ( while sleep 4; do echo alive; done ) &
-    alive=$!
-    sh -c '. /script; . /run/command' < /dev/null > /run/out 2> /run/err
-    status=$?
-    kill "$alive"
-    wait "$alive" 2> /dev/null
-    xxd -p /run/out | sed 's/^/out /'
-    xxd -p /run/err | sed 's/^/err /'
-    echo "end $status"
+agent() {
+    exec < /dev/ttyS1 > /dev/ttyS1 2> /dev/ttyS0
+    echo ready
+    while read -r command; do
+        echo "$command" | xxd -r -p > /run/command
+        sh -c '. /script; . /run/command' < /dev/null > /run/out 2> /run/err
+        status=$?
+        xxd -p /run/out | sed 's/^/out /'
+        xxd -p /run/err | sed 's/^/err /'
+        echo "end $status"
+    done
+}
+# The end of a child interrupts `read`, which then forgets what it has read. So orphans, whose parent is the first
+# process, and the signs of life are not children of the shell that reads.
+agent &
+agent=$!
+while kill -0 "$agent"; do
+    sleep 4
+    echo alive > /dev/ttyS1
 done
 "#;
 
