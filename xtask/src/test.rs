@@ -2,7 +2,7 @@
 //! that fails.
 //!
 //! Policy of the tests:
-//!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
+//!   1. three test files per processor run at once, because they wait more than they compute. The longest begin first.
 //!      The static program is built next to them;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Test files that only compute run
 //!      next to these, including those of the static program;
@@ -22,7 +22,7 @@ use crate::executables::{self, Built, TestFile};
 use crate::libtest::Totals;
 use crate::skipped_tests::{self, Run, Scope};
 use crate::test_jobs::{self, Build, Done, Job};
-use crate::unprivileged::Repetition;
+use crate::unprivileged::{self, Repetition};
 use crate::{bridge, dist, guests, packages, process, tidy};
 
 /// A step: its heading and its function.
@@ -46,7 +46,9 @@ const STEPS: [Step; 9] = [
 
 /// Test files that run one at a time (2), each with the reason: they change or inspect something that all tests share.
 /// Measuring is not a reason, because a test must pass on a busy machine (`cargo xtask steady-tests busy`).
-const ALONE: [(&str, &str); 5] = [
+const ALONE: [(&str, &str); 7] = [
+    ("guests_guard", "a guest that gets no processor is taken for one that hangs"),
+    ("guest", "a guest that gets no processor is taken for one that hangs"),
     ("bottlenecks", "limits what the whole machine may keep in memory"),
     ("cli_clean", "leaves a queue tuned, which any run restores before `clean` does"),
     ("guard", "refuses its disks if an image of another test that it cannot see has their size"),
@@ -55,11 +57,9 @@ const ALONE: [(&str, &str); 5] = [
 ];
 
 /// Test files that run with nothing next to them (3), each with the reason.
-const LAST: [(&str, &str); 6] = [
+const LAST: [(&str, &str); 4] = [
     ("blind_spots", "counts what all disks of the machine do meanwhile"),
     ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
-    ("guest", "a guest that gets no processor is taken for one that hangs"),
-    ("guests_guard", "a guest that gets no processor is taken for one that hangs"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
@@ -88,7 +88,7 @@ const LONGEST: [&str; 15] = [
     "cli_io",
 ];
 
-/// The test files of the static program. They skip themselves if it does not exist yet. Here they test a program that
+/// The test files of the static program. They skip themselves if it does not exist. Here they test a program that
 /// is compiled faster than the distributed one (`dist.rs`, 5).
 pub const DIST: [&str; 3] = ["dist", "commands", "guests_guard"];
 
@@ -208,6 +208,7 @@ fn build(results: &mut Results) -> Result<(), String> {
     let built = executables::tests(&["--workspace"])?;
     let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name);
     let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST);
+    let listed = listed.chain(unprivileged::WORDS);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
     if unknown.is_empty() { Ok(()) } else { Err(format!("no test file is called {}", unknown.join(" or "))) }
@@ -216,27 +217,33 @@ fn build(results: &mut Results) -> Result<(), String> {
 fn tests(results: &mut Results) -> Result<(), String> {
     let repetition = without_rights(results)?;
     let [all, dist] = ["all", "dist"].map(|tests| results.skips(tests));
-    let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
+    let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside && !is_of_dist(test));
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
-    // The tests of a program that could not be built skip themselves, and count as skipped.
-    let of_dist = results.jobs(&dist, |test| DIST.contains(&test.name.as_str()));
-    let mut built = Ok(Vec::new());
-    let build: Build = Box::new(|| built = in_the_gaps(|| jobs_of_dist(of_dist)));
+    let mut built = Ok(PathBuf::new());
+    let build: Build = Box::new(|| built = in_the_gaps(program_for_tests));
     // 1
     let beside = results.run(vec![(jobs, at_once())], vec![build]);
+    let (built, unbuilt) = built.map_or_else(|why| (None, Some(why)), |folder| (Some(folder), None));
+    let [alone, computing, last] = [Turn::Alone, Turn::Computing, Turn::Last].map(|group| {
+        let mut jobs = results.jobs(&all, |test| turn(test) == group && !is_of_dist(test));
+        // The tests of a program that could not be built count as skipped.
+        if let Some(folder) = &built {
+            let mut of_dist = results.jobs(&dist, |test| turn(test) == group && is_of_dist(test));
+            of_dist.iter_mut().for_each(|job| {
+                job.command.env(testkit::DIST, folder);
+            });
+            jobs.extend(of_dist);
+        }
+        jobs
+    });
     // 2
-    let (built, unbuilt) = built.map_or_else(|why| (Vec::new(), Some(why)), |jobs| (jobs, None));
-    let (mut last, mut computing): (Vec<Job>, Vec<Job>) =
-        built.into_iter().partition(|job| ["::dist", "::guests_guard"].iter().any(|end| job.name.ends_with(end)));
-    computing.extend(results.jobs(&all, |test| turn(test) == Turn::Computing));
-    let alone = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Alone), 1), (computing, 1)], vec![]);
+    let alone = results.run(vec![(alone, 1), (computing, 1)], vec![]);
     // 3
-    last.extend(results.jobs(&all, |test| turn(test) == Turn::Last));
     let last = results.run(vec![(last, 1)], vec![]);
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
     let tests = results.built.iter().flat_map(|built| &built.tests);
-    let of_dist = tests.filter(|test| DIST.contains(&test.name.as_str()));
+    let of_dist = tests.filter(|test| is_of_dist(test));
     let of_dist = Scope::Binaries(of_dist.map(|test| test.target.clone()).collect());
     match &unbuilt {
         Some(why) => results.runs.push(Run::Never(of_dist, why.reason().to_owned())),
@@ -276,21 +283,22 @@ impl Unbuilt {
     }
 }
 
-/// Builds the static program for its tests, and the jobs that test it.
-fn jobs_of_dist(mut jobs: Vec<Job>) -> Result<Vec<Job>, Unbuilt> {
+/// Builds the static program for its tests. Returns its folder.
+fn program_for_tests() -> Result<PathBuf, Unbuilt> {
     dist::possible().map_err(Unbuilt::Impossible)?;
-    let failed = |message| Unbuilt::Failed(format!("the static build failed: {message}"));
-    let program = dist::make(Profile::Tested).map_err(failed)?;
-    let folder = program.parent().expect("a folder");
-    jobs.iter_mut().for_each(|job| {
-        job.command.env(testkit::DIST, folder);
-    });
-    Ok(jobs)
+    let program = dist::make(Profile::Tested);
+    let program = program.map_err(|message| Unbuilt::Failed(format!("the static build failed: {message}")))?;
+    Ok(program.parent().expect("a folder").to_owned())
+}
+
+/// True for a test file of the static program.
+fn is_of_dist(test: &TestFile) -> bool {
+    DIST.contains(&test.name.as_str())
 }
 
 /// The number of test files that run at once (1).
 pub fn at_once() -> usize {
-    2 * thread::available_parallelism().map_or(1, usize::from)
+    3 * thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Moves the slowest test files to the front (1), by their display names: `kernel::images`, `cli without rights`.

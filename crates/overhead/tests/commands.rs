@@ -14,12 +14,12 @@ const ALLOWED_PROGRAM: u64 = 3_000_000;
 const ALLOWED_START: Limits = Limits { distributed: 5_000_000, tested: 6_000_000 };
 
 /// Maximum instructions to simulate one machine once for all its cells of the paper's tables: four programs, two
-/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times. The limits of the program
-/// of `cargo xtask test` are a fiftieth above the counts, 354.1 and 369.2 million (printed by this test).
-const ALLOWED_MACHINES: [(&str, Limits); 2] = [
-    ("vax780-sc780", Limits { distributed: 476_000_000, tested: 361_000_000 }),
-    ("vax750-uda50", Limits { distributed: 461_000_000, tested: 377_000_000 }),
-];
+/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times.
+const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 476_000_000), ("vax750-uda50", 461_000_000)];
+
+/// The same for the program of `cargo xtask test`. One machine, because each takes 12 CPU seconds. The limit is a
+/// fiftieth above the count, 354.1 million (printed by this test).
+const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 361_000_000)];
 
 /// The limits of a count: of the distributed program, which is built for size, and of that of `cargo xtask test`, which
 /// is built fast.
@@ -32,9 +32,13 @@ struct Limits {
 impl Limits {
     /// The limit of this program.
     fn of(self, program: &str) -> u64 {
-        let is_tested = Path::new(program).parent().is_some_and(|folder| folder.ends_with(testkit::DIST_TEST));
-        if is_tested { self.tested } else { self.distributed }
+        if is_tested(program) { self.tested } else { self.distributed }
     }
+}
+
+/// True for the program of `cargo xtask test`.
+fn is_tested(program: &str) -> bool {
+    Path::new(program).parent().is_some_and(|folder| folder.ends_with(testkit::DIST_TEST))
 }
 
 /// The path of the static program. Without it, or without valgrind, the test is skipped.
@@ -78,10 +82,11 @@ fn the_program_starts_cheaply() {
 #[test]
 fn the_tables_of_1983_are_simulated_cheaply() {
     let program = static_program!();
-    for (machine, allowed) in ALLOWED_MACHINES {
+    let machines: &[(&str, u64)] = if is_tested(&program) { &ALLOWED_MACHINE_TESTED } else { &ALLOWED_MACHINES };
+    for &(machine, allowed) in machines {
         let words = [&program, "simulate", machine, "classic1983", "--phases", "1", "--no-store"];
         let counted = valgrind::count(&words);
         println!("{{\"simulated\": \"{machine}\", \"instructions\": {counted}}}");
-        assert!(counted <= allowed.of(&program), "{machine}: {counted} instructions");
+        assert!(counted <= allowed, "{machine}: {counted} instructions");
     }
 }
