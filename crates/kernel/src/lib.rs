@@ -57,7 +57,7 @@ pub use provision::volume::{
 };
 pub use provision::workspace::Workspace;
 pub use sys::clocks::now;
-pub use sys::inherited_pipe::inherited_pipe;
+pub use sys::inherited_pipe::{PEERS_VARIABLE, inherited_pipe};
 pub use sys::payload::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use sys::process_identity::{NoProcess, ProcessIdentity};
 pub use sys::rights::may_administer;

@@ -41,7 +41,7 @@ use order::{Agreement, Assignment, Folder, Order, Reply, Task};
 use wire::{ToldError, Wire, WireFault};
 
 /// The variable with the rank of this host, the number of ranks, and the descriptors of two pipes.
-pub const VARIABLE: &str = "DISKPERF_PEERS";
+const VARIABLE: &str = kernel::PEERS_VARIABLE;
 
 /// A wait for a moment sleeps until this long before it, and then reads the clock again and again. The timer slack of a
 /// Linux thread is 50 us (prctl(2), PR_SET_TIMERSLACK).

@@ -45,7 +45,7 @@ use super::no_command::NoCommand;
 use super::process_tree::ProcessTree;
 use crate::errno::reason;
 use crate::sys::clocks::cpu_of;
-use crate::sys::read_limited;
+use crate::sys::{inherited_pipe::PEERS_VARIABLE, read_limited};
 
 /// Placeholder for the folder.
 const FOLDER: &[u8] = b"{}";
@@ -132,6 +132,7 @@ impl Command {
         let program = if self.is_inside { with_folder(program, folder) } else { program.to_owned() };
         let mut command = process::Command::new(program);
         command.arg0(word(&self.words[0])).args(self.words[1..].iter().map(word)).current_dir(folder);
+        command.env_remove(PEERS_VARIABLE);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let ours = getpid();
         // SAFETY: between fork and exec, `detach` makes only system calls, and takes no memory and no lock.
