@@ -24,7 +24,6 @@ pub mod values;
 
 use std::ffi::OsString;
 
-use campaign::peers::fault::PeerFault;
 use campaign::presets;
 use campaign::request::resolved::Resolved;
 use campaign::request::{RunRequest, Workload};
@@ -49,6 +48,7 @@ use crate::commands::programs::bw::BwArguments;
 use crate::commands::programs::copy::CopyArguments;
 use crate::commands::programs::largefb::LargefbArguments;
 use crate::commands::programs::smallfb::SmallfbArguments;
+use crate::commands::proof::ProofArguments;
 use crate::commands::results::compare::CompareArguments;
 use crate::commands::results::delete::DeleteArguments;
 use crate::commands::results::explain::ExplainArguments;
@@ -414,6 +414,13 @@ enum Command {
     /// Writes: small test files in PATH, which it removes.
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
+    /// Measure a disk for others: the preset quick, the checks of doctor and power cuts of an image, in one JSON file.
+    ///
+    /// `diskperf run proof` is the same command. The power cuts need root. They test the kernel and the file system.
+    ///
+    /// Writes: files in private folders of DIRECTORY, which it removes; the run, in the results database; FILE.
+    #[command(after_help = PROOF_EXAMPLES)]
+    Proof(ProofArguments),
     /// Explain a word of the tables (a warning, a unit, a state, a bottleneck), or a command.
     ///
     /// Without a word, prints the most important commands. `diskperf help commands` lists all commands, `diskperf help
@@ -474,7 +481,7 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&translated.words[1..])));
         translated.remarks.iter().for_each(|remark| output::remark(remark));
     }
-    check_hosts(line.command.as_ref())?;
+    default_command::check_hosts(line.command.as_ref())?;
     match line.command {
         None => begin(&line.output, main_job().resolve().map_err(Error::from), &call(&line.keep, &line.output, false)),
         Some(Command::Run(arguments)) => {
@@ -503,6 +510,7 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
         Some(Command::Schema { document }) => commands::schema::run(document),
         Some(Command::Doctor(arguments)) => commands::doctor::run(&arguments),
+        Some(Command::Proof(arguments)) => commands::proof::run(&arguments, words),
         Some(Command::Help { words }) => commands::help::run(&words, &command()),
         Some(Command::Man(arguments)) => commands::man::run(&arguments, command()),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments, command()),
@@ -520,23 +528,16 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
     }
 }
 
-/// On several hosts, only these commands measure.
-fn check_hosts(command: Option<&Command>) -> Result<(), Error> {
-    let runs =
-        matches!(command, None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_) | Command::Resume(_)));
-    match campaign::peers::rank() {
-        Some(_) if !runs => Err(PeerFault::NotOnHosts("this command".to_owned()).into()),
-        _ => Ok(()),
-    }
-}
-
-/// Reads the words. `run TARGET... -- COMMAND` names no preset: the command takes its place.
+/// Reads the words. `run TARGET... -- COMMAND` names no preset: the command takes its place. `run proof` is `proof`.
 fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     let mut words = words.to_vec();
     let command = presets::COMMAND.name;
-    let has_command = words.get(1).is_some_and(|word| word == "run") && words.iter().any(|word| word == "--");
+    let is_run = words.get(1).is_some_and(|word| word == "run");
+    let has_command = is_run && words.iter().any(|word| word == "--");
     if has_command && words.get(2).is_none_or(|word| word != command) {
         words.insert(2, command.into());
+    } else if is_run && words.get(2).is_some_and(|word| word == "proof") {
+        words.remove(1);
     }
     let of_fio = fio_words::translated(&words).map(|translated| translated.words);
     let has_fio_words = of_fio.is_some();

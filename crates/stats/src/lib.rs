@@ -34,6 +34,7 @@ pub use results::heat_map::{HeatMap, coarse};
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
 pub use results::of_limit::{LimitLayer, OfLimit};
 pub use results::operation::{OperationKind, RoundOperation};
+pub use results::proof::{PROOF_SCHEMA, Proof};
 pub use results::rate_interval::{INTERVAL, MOST_INTERVALS, RateInterval};
 pub use results::regime::{Regime, are_of_last_regime};
 pub use results::remark::{Remark, RemarkKind};

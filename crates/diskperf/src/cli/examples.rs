@@ -220,6 +220,10 @@ pub const DOCTOR_EXAMPLES: &str = "Examples:
   diskperf doctor
   sudo diskperf doctor /mnt/disk --json";
 
+pub const PROOF_EXAMPLES: &str = "Examples: measure a disk, and read the file before you send it
+  sudo diskperf proof /mnt/disk -o mine.json --anonymous
+  diskperf proof -o mine.json --anonymous    the disk of this directory, without power cuts";
+
 pub const HELP_EXAMPLES: &str = "Examples:
   diskperf help noise      a warning
   diskperf help warnings   all warnings

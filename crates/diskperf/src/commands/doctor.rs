@@ -1,6 +1,6 @@
 //! `diskperf doctor [PATH]`: what this user, kernel and container can measure, and how to get the rest.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel::PathFault;
@@ -26,23 +26,27 @@ pub struct DoctorArguments {
 
 /// Runs the command. A missing ability is an answer, not a failure.
 pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
-    let path = &arguments.path;
     arguments.output.check()?;
-    if !user_files::existing(path)?.is_dir() {
-        return Err(PathFault::NotADirectory(path.clone()).into());
-    }
-    let found = Found::probe(path).map_err(|source| PathFault::Unreadable { path: path.clone(), source })?;
-    let checkup = Checkup {
-        schema: CHECKUP_SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: Host::this().kernel,
-        path: path.shown().to_string(),
-        checks: checks(&found),
-    };
+    let checkup = checkup(&arguments.path)?;
     let text = match arguments.output.layout() {
         Format::Json => json(&checkup),
         Format::Table => report::doctor::table(&checkup, arguments.output.page()),
     };
     arguments.output.deliver(&text)?;
     Ok(Exit::Done)
+}
+
+/// Checks what can be measured in this directory.
+pub fn checkup(path: &Path) -> Result<Checkup, Error> {
+    if !user_files::existing(path)?.is_dir() {
+        return Err(PathFault::NotADirectory(path.to_owned()).into());
+    }
+    let found = Found::probe(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
+    Ok(Checkup {
+        schema: CHECKUP_SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: Host::this().kernel,
+        path: path.shown().to_string(),
+        checks: checks(&found),
+    })
 }

@@ -23,7 +23,7 @@ const FIRST: [Group; 3] = [
 
 /// All commands but `PROGRAMS`. The last group also gets the commands of no group.
 const GROUPS: [Group; 3] = [
-    ("Measure", &["run", "io", "choose", "verify", "probe", "predict", "simulate", "paper"]),
+    ("Measure", &["run", "io", "choose", "verify", "proof", "probe", "predict", "simulate", "paper"]),
     (
         "Results",
         &["list", "show", "explain", "compare", "history", "report", "export", "import", "resume", "delete", "clean"],

@@ -12,6 +12,7 @@ pub mod paper;
 pub mod predict;
 pub mod probe;
 pub mod programs;
+pub mod proof;
 pub mod results;
 pub mod resume;
 pub mod run;

@@ -16,7 +16,7 @@ use std::path::Path;
 use campaign::presets::COMMAND;
 use report::sanitize::SAID;
 use serde_json::{Value, json};
-use stats::{Document, Name, ParameterValue, TargetInfo};
+use stats::{Document, Name, ParameterValue, Proof, TargetInfo};
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
 
@@ -47,6 +47,22 @@ const TAKES_PATH: [&str; 3] = ["-o", "--output", "--store"];
 
 /// The run without what identifies its machine.
 pub fn anonymous(document: &Document) -> Document {
+    let (document, mut hidden) = prepared(document);
+    let mut value = value_of(&document).expect("plain data");
+    hidden.clean(&mut value);
+    read_again(&value).expect("only words were changed")
+}
+
+/// The proof without what identifies its machine.
+pub fn anonymous_proof(proof: &Proof) -> Proof {
+    let (run, mut hidden) = prepared(&proof.run);
+    let mut value = json!(Proof { anonymous: true, run, ..proof.clone() });
+    hidden.clean(&mut value);
+    serde_json::from_value(value).expect("only words were changed")
+}
+
+/// The run without its job file and the words of its command, and the other words to be removed.
+fn prepared(document: &Document) -> (Document, Hidden) {
     let mut document = document.clone();
     // 4
     document.run.job = None;
@@ -87,9 +103,7 @@ pub fn anonymous(document: &Document) -> Document {
     }
     // Longer ones first: one may be the beginning of another.
     hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
-    let mut value = value_of(&document).expect("plain data");
-    hidden.clean(&mut value);
-    read_again(&value).expect("only words were changed")
+    (document, hidden)
 }
 
 /// The replacement of a command.

@@ -7,6 +7,7 @@ use campaign::targets::{ImageArgument, Target};
 use kernel::sys::name::Shown;
 use kernel::{PrivateMounts, VolatileImage};
 use powercut::{Event, cuts};
+use stats::Verification;
 use units::{Bytes, Exit};
 
 use super::{conclude, document, power_cut};
@@ -27,21 +28,30 @@ const LARGER: [(&str, Bytes); 2] = [("xfs", Bytes::mib(320)), ("btrfs", Bytes::m
 pub fn run(
     target: &Target,
     image: &ImageArgument,
-    (seed, rounds): (u64, u32),
+    settings: (u64, u32),
     output: &OutputArguments,
 ) -> Result<Exit, Error> {
+    let (found, ended) = test(target, image, settings);
+    conclude(output, found, ended)
+}
+
+/// Cuts the power `rounds` times. Returns the findings, also those before an error.
+pub fn test(target: &Target, image: &ImageArgument, (seed, rounds): (u64, u32)) -> (Verification, Result<(), Error>) {
     let mut spec = image.spec(0);
     if image.size.is_none() {
         let larger = LARGER.iter().find(|(name, _)| *name == image.file_system());
         spec.bytes = larger.map_or(SIZE, |(_, bytes)| *bytes);
     }
-    let mut found = document(target, seed);
+    let mut found = document(&target.typed, seed);
     // On the first thread, before other threads start.
     let mounts = match VolatileImage::check(&spec).and_then(|()| PrivateMounts::enter()) {
         Ok(mounts) => mounts,
-        Err(fault) => return conclude(output, found, Err(fault.into())),
+        Err(fault) => return (found, Err(fault.into())),
     };
-    let stop = Stop::on_signals()?;
+    let stop = match Stop::on_signals() {
+        Ok(stop) => stop,
+        Err(fault) => return (found, Err(fault.into())),
+    };
     let needed = VolatileImage::middle(&spec).file_bytes();
     output::remark(&format!(
         "writes an image of {needed} in {}, on it {} of {}, and cuts its power {rounds} times; nothing is left behind",
@@ -67,6 +77,5 @@ pub fn run(
     line.clear();
     found.interrupted = stop.requested();
     // Any error may come from Ctrl-C, which reaches mkfs too.
-    let ended = if stop.requested() { Ok(()) } else { ended };
-    conclude(output, found, ended)
+    (found, if stop.requested() { Ok(()) } else { ended })
 }

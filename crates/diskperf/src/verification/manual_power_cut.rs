@@ -101,7 +101,7 @@ pub fn check(
         );
     }
     let judged = judge(&folder, records, bounds, &log.ledger).map_err(failed)?;
-    let mut found = document(target, log.seed);
+    let mut found = document(&target.typed, log.seed);
     found.cuts.push(power_cut(1, Cut { unflushed_bytes: None, unmountable: None, judged }));
     let exit = conclude(output, found, Ok(()))?;
     // 2

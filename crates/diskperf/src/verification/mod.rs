@@ -5,7 +5,6 @@ pub mod manual_power_cut;
 
 use std::path::Path;
 
-use campaign::targets::Target;
 use kernel::observe::host::Host;
 use powercut::{Cut, Kind, LedgerFault, Verdict, VerifyFault};
 use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
@@ -19,13 +18,13 @@ use crate::ui::output_format::{Format, OutputArguments, json};
 /// The longest log that is accepted. It has some twenty bytes a record; hours of a fast disk take less.
 const LONGEST: Bytes = Bytes::mib(1 << 10);
 
-/// An empty document about a target.
-fn document(target: &Target, seed: u64) -> Verification {
+/// An empty document about a target, as it was typed.
+pub fn document(target: &str, seed: u64) -> Verification {
     Verification {
         schema: VERIFICATION_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: Host::this().kernel,
-        target: target.typed.clone(),
+        target: target.to_owned(),
         seed,
         cuts: Vec::new(),
         control: None,
@@ -53,16 +52,21 @@ fn power_cut(round: u32, cut: Cut) -> PowerCut {
     PowerCut { round, unflushed_bytes, unmountable, kinds: kinds.into() }
 }
 
+/// Adds the error that ended the test to the findings.
+pub fn record_error(found: &mut Verification, ended: &Result<(), Error>) {
+    if let Err(error) = ended {
+        let (message, hint) = (error.to_string(), error.hint());
+        found.errors.push(Problem { target: Some(found.target.clone()), program: None, phase: None, message, hint });
+    }
+}
+
 /// Prints the findings, and returns the exit status:
 ///   1. an error decides the exit status; the findings before it are printed all the same;
 ///   2. a test that was told to stop is interrupted;
 ///   3. losses are a condition that is not met, as the test looks for them;
 ///   4. a control without losses, or a test without acknowledged records, has failed.
 fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(), Error>) -> Result<Exit, Error> {
-    if let Err(error) = &ended {
-        let (message, hint) = (error.to_string(), error.hint());
-        found.errors.push(Problem { target: Some(found.target.clone()), program: None, phase: None, message, hint });
-    }
+    record_error(&mut found, &ended);
     let is_json = output.layout() == Format::Json;
     if is_json || !found.cuts.is_empty() {
         output.deliver(&if is_json { json(&found) } else { report::verification::table(&found, output.page()) })?;

@@ -17,6 +17,7 @@ mod job;
 mod lfs;
 mod machines;
 mod paper;
+mod proof;
 mod remarks;
 mod report;
 mod resume;

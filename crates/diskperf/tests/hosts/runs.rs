@@ -187,8 +187,10 @@ fn job_files_and_commands_run_on_all_hosts() {
                [[load]]\npattern = \"write\"\nsize = \"4MiB\"\ntime = \"300ms\"\n";
     fs::write(hosts.path("job.toml"), job).expect("a job file");
     let of_job = ["run", "job.toml", "data", "--floor", "0", "--yes", "--json"];
-    // The folder of a command is that of its host, with a file of its --prepare. It does not talk with the other hosts.
-    let command = "test -z \"$DISKPERF_PEERS\" || exit 1; cat prepared > copied; hostname >> copied; test -s prepared; sleep 0.05";
+    // The folder of a command is that of its host, with a file of its --prepare.
+    // It cannot talk with the other hosts.
+    let command = "test -z \"$DISKPERF_PEERS\" || exit 1; cat prepared > copied; hostname >> copied; \
+                   test -s prepared; sleep 0.05";
     let of_command = "run data --rounds 2 --floor 0 --yes --json --prepare".split(' ').collect::<Vec<_>>();
     let of_command = with(&of_command, &["cp /proc/version prepared", "--", "sh", "-c", command]);
     for (words, tests) in [(&of_job[..], &["randread", "write"][..]), (&of_command, &["sh"])] {

@@ -9,6 +9,7 @@ pub mod heat_map;
 pub mod latency;
 pub mod of_limit;
 pub mod operation;
+pub mod proof;
 pub mod rate_interval;
 pub mod regime;
 pub mod remark;

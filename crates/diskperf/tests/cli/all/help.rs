@@ -282,6 +282,8 @@ const CALLS: &[Call] = &[
     (&["schema", "nonsense"], 2, &[], &["doctor"]),
     (&["doctor"], 0, &["private folder"], &[]),
     (&["doctor", "missing"], 2, &[], &["missing", "hint: "]),
+    (&["proof", "missing"], 2, &[], &["missing", "hint: "]),
+    (&["proof", "--help"], 0, &["--anonymous"], &[]),
     (&["help", "noise"], 0, &["noise: warning"], &[]),
     (&["help", "xyzzy"], 2, &[], &["xyzzy", "hint: "]),
     (&["man"], 0, &[".TH diskperf"], &[]),
