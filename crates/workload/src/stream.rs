@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use units::Nanos;
 
-use crate::access::pacing::{Pacing, Syncs, Think};
+use crate::access::pacing::{Pacing, Think};
 use crate::access::schedule::Pace;
 use crate::op::{Op, OpKind, PositionedIo};
 use crate::step::{Issue, Step, Steps};
@@ -21,11 +21,23 @@ pub struct Stream {
     closing: vec::IntoIter<Op>,
     issue: Issue,
     pacing: Option<Box<Pacing>>,
+    /// A sync after every so many writes of the body. It belongs to the unit before it.
+    syncs: Option<Box<Syncs>>,
+    /// The writes before the next sync; more than any stream has, if there are no syncs.
+    until_sync: u64,
     programs: Programs,
     /// The time to wait before the first op.
     delay: Option<Nanos>,
-    /// True from the first step of a body without pacing on: the next accesses may start at once.
+    /// True if the next accesses may start at once: from the first step of a body without pacing on, unless a sync is
+    /// due.
     is_ready: bool,
+}
+
+/// A sync after every `every` writes.
+#[derive(Clone, Debug)]
+struct Syncs {
+    sync: Op,
+    every: u32,
 }
 
 /// The differences between the programs that run one stream at the same time.
@@ -58,7 +70,18 @@ impl Stream {
         let closing = Vec::new().into_iter();
         let (issue, programs) = (Issue::Sync, Programs::Same);
         let opening = opening.into_iter();
-        Stream { opening, body, closing, issue, pacing: None, programs, delay: None, is_ready: false }
+        Stream {
+            opening,
+            body,
+            closing,
+            issue,
+            pacing: None,
+            syncs: None,
+            until_sync: u64::MAX,
+            programs,
+            delay: None,
+            is_ready: false,
+        }
     }
 
     /// Sets the way in which the ops are issued.
@@ -79,14 +102,13 @@ impl Stream {
     }
 
     /// Inserts this sync after every `every` writes of the body: an fsync or fdatasync of their file.
-    pub fn synced(mut self, sync: Op, every: u32) -> Stream {
-        self.pacing.get_or_insert_default().syncs = Some(Syncs::new(sync, every));
-        self
+    pub fn synced(self, sync: Op, every: u32) -> Stream {
+        Stream { syncs: Some(Box::new(Syncs { sync, every })), until_sync: every.into(), ..self }
     }
 
     /// The kind of the syncs that are mixed into the body.
     pub(crate) fn sync_kind(&self) -> Option<OpKind> {
-        Some(self.pacing.as_ref()?.syncs.as_ref()?.kind())
+        self.syncs.as_ref().map(|syncs| syncs.sync.kind())
     }
 
     /// Lets `jobs` programs run the stream at the same time (see [`Stream::of_program`]).
@@ -195,7 +217,7 @@ impl Stream {
 
     /// Returns whether a schedule, pauses or syncs are mixed into the body.
     pub(crate) fn has_pacing(&self) -> bool {
-        self.pacing.is_some()
+        self.pacing.is_some() || self.syncs.is_some()
     }
 
     /// Returns whether the body reads or writes a file from its beginning on.
@@ -229,6 +251,13 @@ impl Stream {
         self.body.span()
     }
 
+    /// Counts writes of the body, of which at most the last one makes a sync due.
+    #[inline(always)]
+    fn count_writes(&mut self, writes: u64) {
+        self.until_sync -= writes;
+        self.is_ready &= self.until_sync > 0;
+    }
+
     /// Returns whether no step is left.
     pub fn is_empty(&self) -> bool {
         self.clone().next().is_none()
@@ -243,10 +272,21 @@ impl Iterator for Stream {
             return self.open_next();
         }
         self.is_ready = self.pacing.is_none();
+        if self.until_sync == 0
+            && let Some(syncs) = &self.syncs
+        {
+            self.until_sync = syncs.every.into();
+            return Some(Step::Op(syncs.sync));
+        }
         let step = match &mut self.pacing {
             Some(pacing) => pacing.next(&mut self.body),
             None => self.body.next().map(Step::Op),
         };
+        if let Some(Step::Op(op)) = &step
+            && matches!(op.kind(), OpKind::Write | OpKind::WriteAt)
+        {
+            self.count_writes(1);
+        }
         step.or_else(|| self.closing.next().map(Step::Op))
     }
 }
@@ -268,7 +308,13 @@ impl Steps for Stream {
     fn take_repeats(&mut self, op: &Op) -> u64 {
         let is_due = self.opening.as_slice().is_empty() && self.pacing.is_none();
         match &mut self.body {
-            Body::Calls { call, left } if call == op && is_due => core::mem::take(left),
+            Body::Calls { call, left } if call == op && is_due => {
+                let is_write = matches!(op.kind(), OpKind::Write | OpKind::WriteAt);
+                let taken = if is_write { (*left).min(self.until_sync) } else { *left };
+                *left -= taken;
+                self.count_writes(if is_write { taken } else { 0 });
+                taken
+            }
             _ => 0,
         }
     }
@@ -277,7 +323,13 @@ impl Steps for Stream {
     #[inline(always)]
     fn next_positioned(&mut self) -> Option<PositionedIo> {
         match &mut self.body {
-            Body::Accesses(accesses) if self.is_ready => accesses.next(),
+            Body::Accesses(accesses) if self.is_ready => {
+                let io = accesses.next()?;
+                if io.write {
+                    self.count_writes(1);
+                }
+                Some(io)
+            }
             _ => None,
         }
     }
@@ -286,6 +338,7 @@ impl Steps for Stream {
     fn curtail(&mut self) {
         self.body = Body::Empty;
         self.pacing = None;
+        (self.syncs, self.until_sync) = (None, u64::MAX);
     }
 }
 
