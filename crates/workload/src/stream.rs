@@ -95,6 +95,14 @@ impl Stream {
         self
     }
 
+    /// Starts the reads and writes of the body at random places at the times of these schedules. They decide whether an
+    /// op is a read or a write.
+    pub fn paced_apart(self, reads: Pace, writes: Pace) -> Stream {
+        let mut stream = self.paced(reads);
+        stream.pacing.get_or_insert_default().writes = Some(writes);
+        stream
+    }
+
     /// Pauses for `span` between bursts of the body: `burst` units of `ops` ops each.
     pub fn thinking(mut self, span: Nanos, ops: u32, burst: u32) -> Stream {
         self.pacing.get_or_insert_default().think = Some(Think::new(span, ops, burst));
@@ -125,8 +133,8 @@ impl Stream {
     pub fn scheduled(&self, units: u64) -> Option<Nanos> {
         // Each program that shares a schedule has a part of its starts.
         let jobs = if let Programs::Sharing(jobs) = self.programs { u64::from(jobs) } else { 1 };
-        let pace = self.pacing.as_ref()?.pace.as_ref()?;
-        Some(pace.span(units.saturating_mul(jobs)))
+        let pacing = self.pacing.as_ref()?;
+        Some(pacing.pace.as_ref()?.span(pacing.writes.as_ref(), units.saturating_mul(jobs)))
     }
 
     /// The pauses between this number of units of one program.
@@ -148,7 +156,7 @@ impl Stream {
         {
             accesses.reseed(salt, true);
         }
-        if let Some(pace) = stream.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
+        for pace in stream.pacing.iter_mut().flat_map(|pacing| pacing.paces()) {
             pace.reseed(salt);
             if let Programs::Sharing(jobs) = self.programs {
                 pace.share(index % jobs, jobs);
@@ -197,9 +205,8 @@ impl Stream {
         if let Body::Accesses(accesses) = &mut self.body {
             (0..rounds).for_each(|_| accesses.reseed(0, false));
         }
-        if let Some(pace) = self.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
-            pace.reseed(u64::from(rounds));
-        }
+        let paces = self.pacing.iter_mut().flat_map(|pacing| pacing.paces());
+        paces.for_each(|pace| pace.reseed(u64::from(rounds)));
     }
 
     /// Draws random places that no program draws in any round, at most this number.
@@ -485,6 +492,57 @@ mod tests {
             Stream::open(Vec::new(), Body::Calls { call, left: 8 }).paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
         assert_eq!((paced.scheduled(8), paced.paused(8)), (Some(Nanos::from_millis(8)), Nanos::ZERO));
         assert_eq!(paced.shared_by(4).scheduled(2), Some(Nanos::from_millis(8)));
+    }
+
+    /// Reads and writes that start within a second, for the programs of a stream with a rate of each.
+    fn counts_of_two_rates(arrivals: Arrivals, jobs: u32) -> (usize, usize) {
+        let pattern = AccessPattern { reads: 500, ..AccessPattern::uniform(512, false) };
+        let accesses = pattern.accesses(Handle::new(0), 1 << 40, u64::MAX, 7);
+        let pace = |rate, seed| Pace::new(rate, arrivals, 1, seed);
+        let mut stream = Stream::open(Vec::new(), accesses.into()).shared_by(jobs);
+        stream = stream.paced_apart(pace(1000, 1), pace(100, 2));
+        stream.ends_at(Nanos::from_secs(1));
+        let steps: Vec<Step> = (0..jobs).flat_map(|index| stream.of_program(index)).collect();
+        let count = |kind| steps.iter().filter(|step| matches!(step, Step::Op(op) if op.kind() == kind)).count();
+        (count(OpKind::ReadAt), count(OpKind::WriteAt))
+    }
+
+    #[test]
+    fn reads_and_writes_have_a_schedule_each() {
+        // The mix itself has as many reads as writes.
+        for jobs in [1, 4] {
+            assert_eq!(counts_of_two_rates(Arrivals::Constant, jobs), (1000, 100));
+            let (reads, writes) = counts_of_two_rates(Arrivals::Poisson, jobs);
+            assert!((850..1150).contains(&reads) && (50..150).contains(&writes), "{reads} {writes}");
+        }
+    }
+
+    #[test]
+    fn starts_of_two_schedules_are_in_order() {
+        let pattern = AccessPattern { reads: 500, ..AccessPattern::uniform(512, false) };
+        let accesses = pattern.accesses(Handle::new(0), 1 << 40, 6, 7);
+        let pace = |rate| Pace::new(rate, Arrivals::Constant, 1, 1);
+        let stream = Stream::open(Vec::new(), accesses.into())
+            .paced_apart(pace(1000), pace(400))
+            .synced(Op::Fsync { handle: Handle::new(0) }, 2);
+        // The intervals are rounded down.
+        assert_eq!(stream.scheduled(1400), Some(Nanos(999_999_999)));
+        let shown: Vec<(u64, char)> = stream
+            .scan(0, |due, step| {
+                Some(match step {
+                    Step::At(at) => {
+                        *due = at.0 / 100_000;
+                        None
+                    }
+                    Step::Op(Op::ReadAt { .. }) => Some((*due, 'r')),
+                    Step::Op(Op::WriteAt { .. }) => Some((*due, 'w')),
+                    _ => Some((*due, 's')),
+                })
+            })
+            .flatten()
+            .collect();
+        // In tenths of a millisecond: reads each 1 ms, writes each 2.5 ms, a sync after two writes.
+        assert_eq!(shown, [(0, 'r'), (0, 'w'), (10, 'r'), (20, 'r'), (25, 'w'), (25, 's'), (30, 'r')]);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::stream_body::Body;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacing {
     pub(crate) pace: Option<Pace>,
+    /// The schedule of the writes, if `pace` is only that of the reads.
+    pub(crate) writes: Option<Pace>,
     pub(crate) think: Option<Think>,
     /// The time from the start of the stream to that of the schedule.
     pub(crate) delay: Nanos,
@@ -50,6 +52,24 @@ impl Think {
 }
 
 impl Pacing {
+    /// Its schedules.
+    pub(crate) fn paces(&mut self) -> impl Iterator<Item = &mut Pace> {
+        self.pace.iter_mut().chain(&mut self.writes)
+    }
+
+    /// The next op, and its intended start if there is a schedule. With two schedules, the one with the earlier start
+    /// decides whether the op reads or writes, like `rate_iops=a,b` in fio.
+    fn scheduled(&mut self, body: &mut Body) -> Option<(Op, Option<Nanos>)> {
+        let op = body.next()?;
+        Some(match (&mut self.pace, &mut self.writes) {
+            (Some(reads), Some(writes)) => match writes.is_before(reads) {
+                true => (op.directed(true), writes.start()),
+                false => (op.directed(false), reads.start()),
+            },
+            (pace, _) => (op, pace.as_mut().and_then(Pace::start)),
+        })
+    }
+
     /// The pauses before this number of units. Zero without pauses.
     pub(crate) fn paused(&self, units: u64) -> Nanos {
         let Some(Think { span, burst, .. }) = self.think else { return Nanos::ZERO };
@@ -67,8 +87,7 @@ impl Pacing {
             return Some(Step::Op(op));
         }
         // 2
-        let op = body.next()?;
-        let start = self.pace.as_mut().and_then(Pace::start);
+        let (op, start) = self.scheduled(body)?;
         if let (Some(start), Some(end)) = (start, self.ends)
             && start >= end
         {
