@@ -38,8 +38,9 @@ const ALLOWED_WRITE: Limits = Limits { release: 40.0, tests: 155.0 };
 const CALLS: [u64; 2] = [2_000, 10_000];
 
 /// Maximum user-space instructions per operation of 4 KiB if every operation is timed. In release, the counts are
-/// 146, 214 and 118 on a quiet machine. In the build for tests, they are 216, 340 and 178. The limits are a fifth above,
-/// for a busy machine. `cargo test [--release] --package overhead --test instructions -- --nocapture` prints them.
+/// 146, 214 and 118 on a quiet machine. In the build for tests, they are 216, 340 and 178. The limits are a fifth
+/// above, for a busy machine. They are printed by `cargo test [--release] --package overhead --test instructions --
+/// --nocapture`.
 const ALLOWED_TIMED: [(&str, Limits); 3] = [
     ("posix", Limits { release: 176.0, tests: 259.0 }),
     ("uring", Limits { release: 236.8, tests: 408.0 }),
@@ -61,8 +62,8 @@ impl Limits {
 }
 
 /// The same with a time limit and the live line (`-live`), and also with a mix of reads and writes, each kind with its
-/// own times, and an fsync after every [`EVERY`] writes (`-full`). In release, the counts are 146, 214, 180 and 263; the
-/// design asks for 170 without io_uring, and 240 with it. In the build for tests, they are 214, 341, 268 and 413.
+/// own times, and an fsync after every [`EVERY`] writes (`-full`). In release, the counts are 146, 214, 180 and 263; by
+/// design, they may be 170 without io_uring, and 240 with it. In the build for tests, they are 214, 341, 268 and 413.
 const ALLOWED_MORE: [(&str, Limits); 4] = [
     ("posix-live", Limits { release: 176.0, tests: 259.0 }),
     ("uring-live", Limits { release: 258.0, tests: 408.0 }),

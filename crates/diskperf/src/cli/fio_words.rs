@@ -210,7 +210,7 @@ fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
 struct Call {
     /// `None` if it is missing or unknown, so that the grammar refuses the call.
     pattern: Option<PatternName>,
-    /// The number of jobs, which fio's rates are multiplied by. `None` if there are several numbers, or if it is not one.
+    /// The number of jobs, which fio's rates are multiplied by. `None` if it is not a number, or if there are several.
     jobs: Option<u64>,
     /// The bytes of a block, if there is one size.
     block: Option<u64>,

@@ -4,9 +4,9 @@
 //!   1. [`AccessPattern`] is plain data, and [`AccessPattern::accesses`] makes the iterator [`Accesses`] from it;
 //!   2. the constructor decides once what must be drawn. One size and one direction are not drawn. The order is a
 //!      closed enum (`OrderState`);
-//!   3. uniform accesses of one size, in one direction or in both, are drawn in batches, and the measured loop only takes
-//!      them out. All other patterns are behind one call. `drawn`, the number of accesses that are left in the batch, is
-//!      also the test for it, so the loop has one comparison for both;
+//!   3. uniform accesses of one size, in one direction or in both, are drawn in batches, and the measured loop only
+//!      takes them out. All other patterns are behind one call. `drawn`, the number of accesses that are left in the
+//!      batch, is also the test for it, so the loop has one comparison for both;
 //!   4. a seed keeps its accesses: results of stored runs stay comparable. Therefore a mix of reads and writes with one
 //!      size and uniform places has a generator for each, and local patterns draw their size and direction even if
 //!      there is only one. All others draw the size, the place and the direction from one generator, in this order.

@@ -1,5 +1,5 @@
-//! Workloads that run before they are measured (`--warmup`), bursts between pauses (`--think --burst`), and schedules of
-//! reads and writes (`--rate READS/WRITES`).
+//! Workloads that run before they are measured (`--warmup`), bursts between pauses (`--think --burst`), and schedules
+//! of reads and writes (`--rate READS/WRITES`).
 
 use std::fs;
 
