@@ -243,11 +243,6 @@ impl Stream {
         self.opening.as_slice()
     }
 
-    /// The body without the opening and closing ops.
-    pub(crate) fn into_body(self) -> Body {
-        self.body
-    }
-
     /// The size of the file in bytes, if the body may access some bytes more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         self.body.touches_again()
