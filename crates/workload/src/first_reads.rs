@@ -184,7 +184,8 @@ mod tests {
                 3 => Mix::local().pattern(),
                 _ => drawn(Order::Drawn(Drawing::Zipf { thousandths: 1_200 })),
             };
-            let mut stream = on_own_file(pattern.accesses(FILE, bytes, 1_000, seed)).synced(Op::Fsync { handle: FILE }, 3);
+            let all = pattern.accesses(FILE, bytes, 1_000, seed);
+            let mut stream = on_own_file(all).synced(Op::Fsync { handle: FILE }, 3);
             if kind == 4 {
                 let pace = |rate| Pace::new(rate, Arrivals::Poisson, 1, seed);
                 stream = stream.paced_apart(pace(1 + u32::from(reads)), pace(1_001 - u32::from(reads)));
