@@ -1,13 +1,13 @@
-//! Results of groups: the bytes and operations of all loads that ran at the same time, and the CPU time and the device
-//! work, which no single load has.
+//! Results of groups: the bytes and operations of all workloads that ran at the same time, and the CPU time and the
+//! device work, which no single workload has.
 //!
 //! Policy:
-//!   1. a rate is the work of all loads, divided by the time from the start of the first to the end of the last;
-//!   2. it counts bytes if a load does, and else operations. Each round has both;
-//!   3. latencies and a bottleneck belong to a load. A sum has none;
-//!   4. if a load has no result, there is no sum;
-//!   5. a round that does not count for a load does not count for the sum, and a warning for which a load decides
-//!      nothing is one of the sum.
+//!   1. a rate is the work of all workloads, divided by the time from the start of the first to the end of the last;
+//!   2. it counts bytes if a workload does, and else operations. Each round has both;
+//!   3. latencies and a bottleneck belong to a workload. A sum has none;
+//!   4. if a workload has no result, there is no sum;
+//!   5. a round that does not count for a workload does not count for the sum, and a warning for which a workload
+//!      decides nothing is one of the sum.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
     let kept = || rounds.iter().filter(|round| !round.discarded);
     let reason = missing.map(|load| load.reason.clone().unwrap_or_else(|| format!("{} has no result", load.program)));
     // 3
-    let limited_by = LimitedBy { what: Bottleneck::NotMeasured, evidence: "each load has its own".to_owned() };
+    let limited_by = LimitedBy { what: Bottleneck::NotMeasured, evidence: "each workload has its own".to_owned() };
     let shared = ["drives", "file_system", "tune", "data"];
     let parameters = loads[0].parameters.iter().filter(|(key, _)| shared.contains(&key.as_str()));
     let mut parameters: BTreeMap<String, ParameterValue> =

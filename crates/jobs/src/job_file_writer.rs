@@ -103,10 +103,10 @@ mod tests {
     use proptest::prelude::*;
     use serde::Deserialize;
     use units::Bytes;
-    use workload::Drawing;
+    use workload::{Drawing, Rates};
 
     use super::*;
-    use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName};
+    use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Rate, Size, SyncName};
     use crate::queue_depth::sample;
 
     #[derive(Deserialize)]
@@ -147,6 +147,11 @@ mod tests {
                 |(pattern, (bs, order, stride, size), numbers, (time, warmup, think, seed, direct, warm), names)| {
                     let (iodepth, jobs, rate, reads, fsync, rounds, fdatasync, burst) = numbers;
                     let (arrivals, sync, engine) = names;
+                    let rates = |rate: u32| match burst {
+                        Some(writes) if rate.is_multiple_of(2) => Rates::Apart { reads: rate, writes },
+                        _ => Rates::All(rate),
+                    };
+                    let rate = rate.map(|rate| Rate(rates(rate)));
                     LoadSpec {
                         pattern,
                         bs,
@@ -201,7 +206,7 @@ mod tests {
 
     #[test]
     fn defaults_are_printed() {
-        let spec = LoadSpec { rate: Some(100), ..LoadSpec::new(PatternName::Randrw) };
+        let spec = LoadSpec { rate: Some(Rate(Rates::All(100))), ..LoadSpec::new(PatternName::Randrw) };
         let text = spec.explicit().job_file(&[], &[], None, None);
         for line in
             ["bs = \"4KiB\"", "arrivals = \"constant\"", "reads = 50", "size = \"256MiB\"", "rounds = 5", "seed = 1"]

@@ -37,7 +37,7 @@ pub use groups::NamedLoad;
 pub use job_file::{Job, LARGEST};
 pub use load_spec::{LoadSpec, MOST_ROUNDS, ROUNDS, SEED, SIZE};
 pub use load_sweep::{Axis, LoadSweep, MOST_POINTS, PointLoad, SweptKey};
-pub use load_words::{PatternName, Time};
+pub use load_words::{PatternName, Rate, Time};
 pub use queue_depth::{Host, RingLimits};
 pub use schema::schema;
 pub use source_span::{Source, SourceSpan};

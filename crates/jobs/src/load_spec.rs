@@ -7,9 +7,9 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
-use workload::{Drawing, FASTEST};
+use workload::{Drawing, FASTEST, Rates};
 
-use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
+use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Rate, RateForms, Size, SyncName, Time};
 
 /// A key of a workload: all but its type, which is that of its field in [`LoadSpec`].
 pub(crate) struct Key {
@@ -93,9 +93,11 @@ load_keys! {
     warmup: Option<Time>, fio ["ramp_time"], "time before each round that is not measured";
     /// Issue N operations per second, by all threads together, whether or not earlier ones have finished (open loop).
     /// Latency then counts from the intended start. Without --rate, a new operation starts when one has returned, and
-    /// latency does not include operations delayed by a stall (coordinated omission).
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    rate: Option<u32>, fio ["rate_iops"], in 1..=FASTEST, "operations per second, by all threads together";
+    /// latency does not include operations delayed by a stall (coordinated omission). 700/300 in randrw: 700 reads and
+    /// 300 writes per second, each on a schedule of their own, as rate_iops=700,300 in fio.
+    #[arg(long, value_name = "N|READS/WRITES", allow_negative_numbers = true)]
+    #[schemars(with = "Option<RateForms>")]
+    rate: Option<Rate>, fio ["rate_iops"], in 1..=FASTEST, "operations per second, by all threads together";
     /// Time between the starts of --rate [default: constant].
     #[arg(long, value_enum)]
     arrivals: Option<ArrivalsName>, fio ["rate_process"], "time between operations: constant or poisson";
@@ -205,6 +207,11 @@ impl LoadSpec {
         !matches!(self.pattern, PatternName::Write | PatternName::Commit) || self.stride.is_some()
     }
 
+    /// True if reads and writes have a schedule each, which sets their shares.
+    pub(crate) fn has_two_rates(&self) -> bool {
+        matches!(self.rate, Some(Rate(Rates::Apart { .. })))
+    }
+
     /// The bytes of a block; `None` if there are several sizes.
     pub fn block(&self) -> Option<Bytes> {
         match &self.explicit().bs?.0[..] {
@@ -218,7 +225,7 @@ impl LoadSpec {
         let is_in_order = matches!(self.pattern, PatternName::Read | PatternName::Write);
         let is_random = matches!(self.pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
         let block = Size(Bytes(u64::from(if is_in_order { BLOCK_IN_ORDER } else { BLOCK })));
-        let is_mix = self.pattern == PatternName::Randrw;
+        let is_mix = self.pattern == PatternName::Randrw && !self.has_two_rates();
         LoadSpec {
             bs: self.bs.clone().or_else(|| Some(Blocks(vec![(block, None)]))),
             iodepth: self.iodepth.or(Some(1)),

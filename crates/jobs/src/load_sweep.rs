@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use units::sweep::{Growth, Part, RANGE, Range, parts};
 use units::{Bytes, whole};
 
+use workload::Rates;
 use workload::programs::load::Load;
 
 use crate::error::{JobError, LoadError};
 use crate::load_spec::LoadSpec;
-use crate::load_words::{Blocks, Size};
+use crate::load_words::{Blocks, Rate, Size};
 use crate::queue_depth::Host;
 
 /// The most workloads of a sweep. Chosen: with the default times, they take about an hour, and a longer table is
@@ -98,7 +99,7 @@ impl SweptKey {
             SweptKey::Bs => load.bs = Some(Blocks(vec![(Size(Bytes(value)), None)])),
             SweptKey::Iodepth => load.iodepth = number,
             SweptKey::Jobs => load.jobs = number,
-            SweptKey::Rate => load.rate = number,
+            SweptKey::Rate => load.rate = number.map(|number| Rate(Rates::All(number))),
             SweptKey::Reads => load.reads = number,
             SweptKey::Fsync => load.fsync = number,
             SweptKey::Fdatasync => load.fdatasync = number,

@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
-use serde::de::{Deserializer, Error};
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use units::{Bytes, Nanos};
-use workload::Drawing;
+use workload::{Drawing, Rates};
 
 /// Patterns of reads and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
@@ -99,6 +99,21 @@ pub struct Blocks(pub Vec<(Size, Option<u32>)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order(pub Drawing);
 
+/// Operations per second: of reads and writes together, as in 1000, or of each, as in 700/300.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate(pub Rates);
+
+/// Operations per second.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "describes the forms only")]
+pub(crate) enum RateForms {
+    /// Of all operations.
+    All(u32),
+    /// Of reads and of writes, as in 700/300.
+    Apart(#[schemars(regex(pattern = "^[0-9]+/[0-9]+$"))] String),
+}
+
 /// Deserializes these types from a string, and serializes them as a string.
 macro_rules! words {
     ($($word:ty),*) => {$(
@@ -160,6 +175,60 @@ impl FromStr for Order {
     }
 }
 
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rate, String> {
+        let number = |text: &str| {
+            let why = || format!("{text:?} is not a number of operations per second; write 1000, or 700/300");
+            text.trim().parse().map_err(|_| why())
+        };
+        Ok(Rate(match text.split_once('/') {
+            None => Rates::All(number(text)?),
+            Some((reads, writes)) => Rates::Apart { reads: number(reads)?, writes: number(writes)? },
+        }))
+    }
+}
+
+impl Serialize for Rate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Rates::All(rate) => rate.serialize(serializer),
+            Rates::Apart { .. } => serializer.collect_str(self),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Rate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
+        struct NumberOrText;
+
+        impl Visitor<'_> for NumberOrText {
+            type Value = Rate;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("operations per second, as in 1000 or \"700/300\"")
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Rate, E> {
+                let rate = u32::try_from(number).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))?;
+                Ok(Rate(Rates::All(rate)))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Rate, E> {
+                let rate = u32::try_from(number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))?;
+                Ok(Rate(Rates::All(rate)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Rate, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(NumberOrText)
+    }
+}
+
 /// Prints the number in the largest unit that divides it, so that no digit is lost.
 fn exact(f: &mut fmt::Formatter<'_>, number: u64, units: &[(u64, &str)]) -> fmt::Result {
     let (size, unit) = units.iter().find(|(size, _)| number.is_multiple_of(*size)).expect("the last divides all");
@@ -198,6 +267,15 @@ impl fmt::Display for Order {
     }
 }
 
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Rates::All(rate) => write!(f, "{rate}"),
+            Rates::Apart { reads, writes } => write!(f, "{reads}/{writes}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -230,6 +308,22 @@ mod tests {
         fn no_text_panics(text in "[0-9a-zA-Z:,.]{0,24}") {
             let _ = (text.parse::<Blocks>(), text.parse::<Order>(), text.parse::<Size>(), text.parse::<Time>());
         }
+    }
+
+    #[test]
+    fn rates_are_a_number_or_two() {
+        for (text, json, rates) in
+            [("1000", "1000", Rates::All(1000)), ("700/300", "\"700/300\"", Rates::Apart { reads: 700, writes: 300 })]
+        {
+            assert_eq!(text.parse(), Ok(Rate(rates)));
+            assert_eq!(Rate(rates).to_string(), text);
+            assert_eq!(serde_json::to_string(&Rate(rates)).expect("JSON"), json);
+            assert_eq!(serde_json::from_str::<Rate>(json).expect("a rate"), Rate(rates));
+        }
+        for text in ["700/", "/300", "1/2/3", "-1", "1.5", "1k"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<Rate>("4294967296").is_err() && serde_json::from_str::<Rate>("-1").is_err());
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use units::{Bytes, Nanos, whole};
 use workload::programs::load::{Load, Pattern};
-use workload::{Arrivals, Drawing, Durability, LONGEST_SCHEDULE, MOST_SIZES, STEEPEST, Sizes, Thousandths};
+use workload::{Arrivals, Drawing, Durability, LONGEST_SCHEDULE, MOST_SIZES, Rates, STEEPEST, Sizes, Thousandths};
 
 use crate::error::{JobError, LoadError};
 use crate::load_spec::{BLOCK, BLOCK_IN_ORDER, KEYS, LoadSpec, MOST_ROUNDS, READS, TIME};
-use crate::load_words::{ArrivalsName, Blocks, Order, PatternName, Size, SyncName, Time, name};
+use crate::load_words::{ArrivalsName, Blocks, Order, PatternName, Rate, Size, SyncName, Time, name};
 use crate::queue_depth::{Host, RingLimits};
 
 /// The largest block: one call of Linux moves at most one page less than 2 GiB.
@@ -256,7 +256,10 @@ impl LoadSpec {
     }
 
     fn pattern(&self) -> Result<Pattern, LoadError> {
-        let reads = self.reads.unwrap_or(READS);
+        let reads = match self.rate {
+            Some(Rate(Rates::Apart { reads, writes })) if self.reads.is_none() => percent(reads, writes),
+            _ => self.reads.unwrap_or(READS),
+        };
         if !KEYS.reads.range.contains(&reads) {
             return Err(LoadError::new("reads", reads, "it is a percentage", "use 0 to 100"));
         }
@@ -274,20 +277,27 @@ impl LoadSpec {
         })
     }
 
-    fn rate(&self) -> Result<Option<(u32, Arrivals)>, LoadError> {
+    fn rate(&self) -> Result<Option<(Rates, Arrivals)>, LoadError> {
         let arrivals = match self.arrivals {
             Some(ArrivalsName::Poisson) => Arrivals::Poisson,
             Some(ArrivalsName::Constant) | None => Arrivals::Constant,
         };
+        let bad = |rate, why: String, hint: &str| Err(LoadError::new("rate", rate, why, hint));
         match self.rate {
-            Some(rate) if !KEYS.rate.range.contains(&rate) => {
-                Err(LoadError::new("rate", rate, KEYS.rate.limits(), "the unit is operations per second"))
+            Some(rate) if !rate.0.all().into_iter().all(|each| KEYS.rate.range.contains(&each)) => {
+                bad(rate, KEYS.rate.limits(), "the unit is operations per second")
+            }
+            Some(rate) if self.has_two_rates() && self.pattern != PatternName::Randrw => {
+                bad(rate, "only randrw has reads and writes".to_owned(), "give one number, or use randrw")
+            }
+            Some(rate) if self.has_two_rates() && self.reads.is_some() => {
+                bad(rate, "it sets the shares of reads and writes, as --reads does".to_owned(), "leave out --reads")
             }
             Some(_) if self.time() > LONGEST_SCHEDULE && !self.is_endless() => {
                 let why = format!("with --rate, a round takes at most {}", Time(LONGEST_SCHEDULE));
                 Err(LoadError::new("time", Time(self.time()), why, "use a shorter one, and more --rounds"))
             }
-            Some(rate) => Ok(Some((rate, arrivals))),
+            Some(Rate(rates)) => Ok(Some((rates, arrivals))),
             None if self.arrivals.is_some() => {
                 let why = "it needs --rate";
                 Err(LoadError::new("arrivals", arrivals.name(), why, "add --rate, as in --rate 1000"))
@@ -295,6 +305,12 @@ impl LoadSpec {
             None => Ok(None),
         }
     }
+}
+
+/// The percentage of reads, rounded; a mix has some of both.
+fn percent(reads: u32, writes: u32) -> u32 {
+    let (reads, all) = (u64::from(reads), u64::from(reads) + u64::from(writes));
+    ((100 * reads + all / 2) / all.max(1)).clamp(1, 99) as u32
 }
 
 /// Refuses a number of rounds outside its range.

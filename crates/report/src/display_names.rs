@@ -35,7 +35,7 @@ pub(crate) fn condition(cell: &Cell) -> &'static str {
     match (&cell.rate, cell.state.clock, cell.state.cache) {
         (None, ..) => "",
         _ if cell.is_unverified() => "unverified",
-        _ if cell.parameters.contains_key("sum_of") => "all loads",
+        _ if cell.parameters.contains_key("sum_of") => "all workloads",
         (_, ClockKind::Durable, _) => "durable",
         (_, ClockKind::DataDurable, _) => "fdatasync",
         (_, ClockKind::Returned, CacheState::Cold) => "cold cache",

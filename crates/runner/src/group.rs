@@ -168,7 +168,7 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
             operations: operations(&times),
             intervals,
             heat_map: Some(heat_map),
-            ceiling: Some(CeilingResult::NotMeasured("other loads ran at the same time".to_owned())),
+            ceiling: Some(CeilingResult::NotMeasured("other workloads ran at the same time".to_owned())),
             ran_with_others: true,
             start: None,
             parts,

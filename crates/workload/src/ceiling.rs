@@ -213,7 +213,7 @@ mod tests {
     use units::Nanos;
 
     use super::*;
-    use crate::access::schedule::Arrivals;
+    use crate::access::schedule::{Arrivals, Rates};
     use crate::access::sizes::Sizes;
     use crate::programs::classic1983::Classic;
     use crate::programs::command::Command;
@@ -310,7 +310,7 @@ mod tests {
         let write = Load { pattern: Pattern::Write, ..LOAD };
         for (load, why) in [
             (Load { queue: Queue::Null, ..LOAD }, "null engine"),
-            (Load { rate: Some((100, Arrivals::Constant)), ..LOAD }, "schedule"),
+            (Load { rate: Some((Rates::All(100), Arrivals::Constant)), ..LOAD }, "schedule"),
             (Load { think: Some(Nanos::from_millis(1)), ..LOAD }, "pauses"),
             (Load { fsync: Some(8), ..write }, "syncs"),
             (Load { sync: Durability::Data, ..write }, "waits for a sync"),

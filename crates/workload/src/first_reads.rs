@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::op::{Directory, Op};
+use crate::step::{Step, Steps};
 use crate::stream::Stream;
 
 /// The smallest page size on Linux, in bytes: the finest unit in which accesses are tracked.
@@ -27,14 +28,15 @@ pub fn first_reads(stream: &Stream, done: impl Iterator<Item = u64>) -> Option<u
         if !is_given(stream) {
             touched.clear();
         }
-        let mut body = stream.of_program(index).into_body();
+        // All steps, because schedules of reads and of writes decide which op is a read.
+        let mut steps = stream.of_program(index);
         let mut left = done;
         while left > 0
-            && let Some(op) = body.next()
+            && let Some(step) = steps.next_positioned().map(|io| Step::Op(io.into())).or_else(|| steps.next())
         {
-            let (offset, length, is_read) = match op {
-                Op::ReadAt { offset, length, .. } => (offset, length, true),
-                Op::WriteAt { offset, length, .. } => (offset, length, false),
+            let (offset, length, is_read) = match step {
+                Step::Op(Op::ReadAt { offset, length, .. }) => (offset, length, true),
+                Step::Op(Op::WriteAt { offset, length, .. }) => (offset, length, false),
                 _ => continue,
             };
             left -= 1;
@@ -96,8 +98,8 @@ mod tests {
     use crate::access::mix::Mix;
     use crate::access::order::{Drawing, Order};
     use crate::access::pattern::{AccessPattern, Accesses};
+    use crate::access::schedule::{Arrivals, Pace};
     use crate::op::{Access, Handle, Mode, Name};
-    use crate::step::Step;
     use crate::stream_body::Body;
 
     const FILE: Handle = Handle::new(0);
@@ -171,7 +173,7 @@ mod tests {
         /// A model cache that never evicts, and sees every step.
         #[test]
         fn first_reads_match_a_model_cache(
-            pages in 2u64..300, done in 0u64..400, reads in 0u16..=1000, seed: u64, kind in 0usize..4,
+            pages in 2u64..300, done in 0u64..400, reads in 0u16..=1000, seed: u64, kind in 0usize..5,
         ) {
             let bytes = pages * PAGE;
             let drawn = |order| AccessPattern { reads, ..AccessPattern::new(order, 4096, false) };
@@ -179,9 +181,15 @@ mod tests {
                 0 => drawn(UNIFORM),
                 1 => drawn(Order::Drawn(Drawing::Zipf { thousandths: 990 })),
                 2 => drawn(Order::Drawn(Drawing::Permutation)),
-                _ => Mix::local().pattern(),
+                3 => Mix::local().pattern(),
+                _ => drawn(Order::Drawn(Drawing::Zipf { thousandths: 1_200 })),
             };
-            let stream = on_own_file(pattern.accesses(FILE, bytes, 1_000, seed)).synced(Op::Fsync { handle: FILE }, 3);
+            let all = pattern.accesses(FILE, bytes, 1_000, seed);
+            let mut stream = on_own_file(all).synced(Op::Fsync { handle: FILE }, 3);
+            if kind == 4 {
+                let pace = |rate| Pace::new(rate, Arrivals::Poisson, 1, seed);
+                stream = stream.paced_apart(pace(1 + u32::from(reads)), pace(1_001 - u32::from(reads)));
+            }
             let mut cache: BTreeMap<u64, bool> = BTreeMap::new();
             let places = stream.clone().filter_map(|step| match step {
                 Step::Op(Op::ReadAt { offset, length, .. }) => Some((offset, length, true)),

@@ -38,7 +38,7 @@ mod world;
 pub use access::mix::{BadMix, LARGEST_ACCESS, Mix};
 pub use access::order::{Drawing, Locality, NEAR, Order, STEEPEST, Thousandths, WHOLE};
 pub use access::pattern::{AccessPattern, Accesses};
-pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
+pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace, Rates};
 pub use access::sizes::{MOST_SIZES, Sizes};
 pub use block_trace::{BlockTrace, TracedRequest};
 pub use cache_padded::CachePadded;

@@ -210,6 +210,16 @@ pub enum Op {
 }
 
 impl Op {
+    /// The same op as a write or as a read, if it is a read or a write at a place.
+    pub(crate) fn directed(self, write: bool) -> Op {
+        match self {
+            Op::ReadAt { handle, length, offset } | Op::WriteAt { handle, length, offset } => {
+                PositionedIo { handle, length, offset, write }.into()
+            }
+            other => other,
+        }
+    }
+
     /// The kind of the op, without its arguments.
     #[inline]
     pub const fn kind(&self) -> OpKind {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use units::Nanos;
 
-use crate::access::pacing::{Pacing, Syncs, Think};
+use crate::access::pacing::{Pacing, Think};
 use crate::access::schedule::Pace;
 use crate::op::{Op, OpKind, PositionedIo};
 use crate::step::{Issue, Step, Steps};
@@ -21,11 +21,23 @@ pub struct Stream {
     closing: vec::IntoIter<Op>,
     issue: Issue,
     pacing: Option<Box<Pacing>>,
+    /// A sync after every so many writes of the body. It belongs to the unit before it.
+    syncs: Option<Box<Syncs>>,
+    /// The writes before the next sync; more than any stream has, if there are no syncs.
+    until_sync: u64,
     programs: Programs,
     /// The time to wait before the first op.
     delay: Option<Nanos>,
-    /// True from the first step of a body without pacing on: the next accesses may start at once.
+    /// True if the next accesses may start at once: from the first step of a body without pacing on, unless a sync is
+    /// due.
     is_ready: bool,
+}
+
+/// A sync after every `every` writes.
+#[derive(Clone, Debug)]
+struct Syncs {
+    sync: Op,
+    every: u32,
 }
 
 /// The differences between the programs that run one stream at the same time.
@@ -58,7 +70,18 @@ impl Stream {
         let closing = Vec::new().into_iter();
         let (issue, programs) = (Issue::Sync, Programs::Same);
         let opening = opening.into_iter();
-        Stream { opening, body, closing, issue, pacing: None, programs, delay: None, is_ready: false }
+        Stream {
+            opening,
+            body,
+            closing,
+            issue,
+            pacing: None,
+            syncs: None,
+            until_sync: u64::MAX,
+            programs,
+            delay: None,
+            is_ready: false,
+        }
     }
 
     /// Sets the way in which the ops are issued.
@@ -72,6 +95,14 @@ impl Stream {
         self
     }
 
+    /// Starts the reads and writes of the body at random places at the times of these schedules. They decide whether an
+    /// op is a read or a write.
+    pub fn paced_apart(self, reads: Pace, writes: Pace) -> Stream {
+        let mut stream = self.paced(reads);
+        stream.pacing.get_or_insert_default().writes = Some(writes);
+        stream
+    }
+
     /// Pauses for `span` between bursts of the body: `burst` units of `ops` ops each.
     pub fn thinking(mut self, span: Nanos, ops: u32, burst: u32) -> Stream {
         self.pacing.get_or_insert_default().think = Some(Think::new(span, ops, burst));
@@ -79,14 +110,13 @@ impl Stream {
     }
 
     /// Inserts this sync after every `every` writes of the body: an fsync or fdatasync of their file.
-    pub fn synced(mut self, sync: Op, every: u32) -> Stream {
-        self.pacing.get_or_insert_default().syncs = Some(Syncs::new(sync, every));
-        self
+    pub fn synced(self, sync: Op, every: u32) -> Stream {
+        Stream { syncs: Some(Box::new(Syncs { sync, every })), until_sync: every.into(), ..self }
     }
 
     /// The kind of the syncs that are mixed into the body.
     pub(crate) fn sync_kind(&self) -> Option<OpKind> {
-        Some(self.pacing.as_ref()?.syncs.as_ref()?.kind())
+        self.syncs.as_ref().map(|syncs| syncs.sync.kind())
     }
 
     /// Lets `jobs` programs run the stream at the same time (see [`Stream::of_program`]).
@@ -103,8 +133,8 @@ impl Stream {
     pub fn scheduled(&self, units: u64) -> Option<Nanos> {
         // Each program that shares a schedule has a part of its starts.
         let jobs = if let Programs::Sharing(jobs) = self.programs { u64::from(jobs) } else { 1 };
-        let pace = self.pacing.as_ref()?.pace.as_ref()?;
-        Some(pace.span(units.saturating_mul(jobs)))
+        let pacing = self.pacing.as_ref()?;
+        Some(pacing.pace.as_ref()?.span(pacing.writes.as_ref(), units.saturating_mul(jobs)))
     }
 
     /// The pauses between this number of units of one program.
@@ -126,7 +156,7 @@ impl Stream {
         {
             accesses.reseed(salt, true);
         }
-        if let Some(pace) = stream.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
+        for pace in stream.pacing.iter_mut().flat_map(|pacing| pacing.paces()) {
             pace.reseed(salt);
             if let Programs::Sharing(jobs) = self.programs {
                 pace.share(index % jobs, jobs);
@@ -175,9 +205,8 @@ impl Stream {
         if let Body::Accesses(accesses) = &mut self.body {
             (0..rounds).for_each(|_| accesses.reseed(0, false));
         }
-        if let Some(pace) = self.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
-            pace.reseed(u64::from(rounds));
-        }
+        let paces = self.pacing.iter_mut().flat_map(|pacing| pacing.paces());
+        paces.for_each(|pace| pace.reseed(u64::from(rounds)));
     }
 
     /// Draws random places that no program draws in any round, at most this number.
@@ -195,7 +224,7 @@ impl Stream {
 
     /// Returns whether a schedule, pauses or syncs are mixed into the body.
     pub(crate) fn has_pacing(&self) -> bool {
-        self.pacing.is_some()
+        self.pacing.is_some() || self.syncs.is_some()
     }
 
     /// Returns whether the body reads or writes a file from its beginning on.
@@ -214,11 +243,6 @@ impl Stream {
         self.opening.as_slice()
     }
 
-    /// The body without the opening and closing ops.
-    pub(crate) fn into_body(self) -> Body {
-        self.body
-    }
-
     /// The size of the file in bytes, if the body may access some bytes more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         self.body.touches_again()
@@ -227,6 +251,13 @@ impl Stream {
     /// The extent of the places in bytes, if the body accesses random places of a file; otherwise `None`.
     pub fn span(&self) -> Option<u64> {
         self.body.span()
+    }
+
+    /// Counts writes of the body, of which at most the last one makes a sync due.
+    #[inline(always)]
+    fn count_writes(&mut self, writes: u64) {
+        self.until_sync -= writes;
+        self.is_ready &= self.until_sync > 0;
     }
 
     /// Returns whether no step is left.
@@ -243,10 +274,21 @@ impl Iterator for Stream {
             return self.open_next();
         }
         self.is_ready = self.pacing.is_none();
+        if self.until_sync == 0
+            && let Some(syncs) = &self.syncs
+        {
+            self.until_sync = syncs.every.into();
+            return Some(Step::Op(syncs.sync));
+        }
         let step = match &mut self.pacing {
             Some(pacing) => pacing.next(&mut self.body),
             None => self.body.next().map(Step::Op),
         };
+        if let Some(Step::Op(op)) = &step
+            && matches!(op.kind(), OpKind::Write | OpKind::WriteAt)
+        {
+            self.count_writes(1);
+        }
         step.or_else(|| self.closing.next().map(Step::Op))
     }
 }
@@ -268,7 +310,13 @@ impl Steps for Stream {
     fn take_repeats(&mut self, op: &Op) -> u64 {
         let is_due = self.opening.as_slice().is_empty() && self.pacing.is_none();
         match &mut self.body {
-            Body::Calls { call, left } if call == op && is_due => core::mem::take(left),
+            Body::Calls { call, left } if call == op && is_due => {
+                let is_write = matches!(op.kind(), OpKind::Write | OpKind::WriteAt);
+                let taken = if is_write { (*left).min(self.until_sync) } else { *left };
+                *left -= taken;
+                self.count_writes(if is_write { taken } else { 0 });
+                taken
+            }
             _ => 0,
         }
     }
@@ -277,7 +325,13 @@ impl Steps for Stream {
     #[inline(always)]
     fn next_positioned(&mut self) -> Option<PositionedIo> {
         match &mut self.body {
-            Body::Accesses(accesses) if self.is_ready => accesses.next(),
+            Body::Accesses(accesses) if self.is_ready => {
+                let io = accesses.next()?;
+                if io.write {
+                    self.count_writes(1);
+                }
+                Some(io)
+            }
             _ => None,
         }
     }
@@ -286,6 +340,7 @@ impl Steps for Stream {
     fn curtail(&mut self) {
         self.body = Body::Empty;
         self.pacing = None;
+        (self.syncs, self.until_sync) = (None, u64::MAX);
     }
 }
 
@@ -432,6 +487,57 @@ mod tests {
             Stream::open(Vec::new(), Body::Calls { call, left: 8 }).paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
         assert_eq!((paced.scheduled(8), paced.paused(8)), (Some(Nanos::from_millis(8)), Nanos::ZERO));
         assert_eq!(paced.shared_by(4).scheduled(2), Some(Nanos::from_millis(8)));
+    }
+
+    /// Reads and writes that start within a second, for the programs of a stream with a rate of each.
+    fn counts_of_two_rates(arrivals: Arrivals, jobs: u32) -> (usize, usize) {
+        let pattern = AccessPattern { reads: 500, ..AccessPattern::uniform(512, false) };
+        let accesses = pattern.accesses(Handle::new(0), 1 << 40, u64::MAX, 7);
+        let pace = |rate, seed| Pace::new(rate, arrivals, 1, seed);
+        let mut stream = Stream::open(Vec::new(), accesses.into()).shared_by(jobs);
+        stream = stream.paced_apart(pace(1000, 1), pace(100, 2));
+        stream.ends_at(Nanos::from_secs(1));
+        let steps: Vec<Step> = (0..jobs).flat_map(|index| stream.of_program(index)).collect();
+        let count = |kind| steps.iter().filter(|step| matches!(step, Step::Op(op) if op.kind() == kind)).count();
+        (count(OpKind::ReadAt), count(OpKind::WriteAt))
+    }
+
+    #[test]
+    fn reads_and_writes_have_a_schedule_each() {
+        // The mix itself has as many reads as writes.
+        for jobs in [1, 4] {
+            assert_eq!(counts_of_two_rates(Arrivals::Constant, jobs), (1000, 100));
+            let (reads, writes) = counts_of_two_rates(Arrivals::Poisson, jobs);
+            assert!((850..1150).contains(&reads) && (50..150).contains(&writes), "{reads} {writes}");
+        }
+    }
+
+    #[test]
+    fn starts_of_two_schedules_are_in_order() {
+        let pattern = AccessPattern { reads: 500, ..AccessPattern::uniform(512, false) };
+        let accesses = pattern.accesses(Handle::new(0), 1 << 40, 6, 7);
+        let pace = |rate| Pace::new(rate, Arrivals::Constant, 1, 1);
+        let stream = Stream::open(Vec::new(), accesses.into())
+            .paced_apart(pace(1000), pace(400))
+            .synced(Op::Fsync { handle: Handle::new(0) }, 2);
+        // The intervals are rounded down.
+        assert_eq!(stream.scheduled(1400), Some(Nanos(999_999_999)));
+        let shown: Vec<(u64, char)> = stream
+            .scan(0, |due, step| {
+                Some(match step {
+                    Step::At(at) => {
+                        *due = at.0 / 100_000;
+                        None
+                    }
+                    Step::Op(Op::ReadAt { .. }) => Some((*due, 'r')),
+                    Step::Op(Op::WriteAt { .. }) => Some((*due, 'w')),
+                    _ => Some((*due, 's')),
+                })
+            })
+            .flatten()
+            .collect();
+        // In tenths of a millisecond: reads each 1 ms, writes each 2.5 ms, a sync after two writes.
+        assert_eq!(shown, [(0, 'r'), (0, 'w'), (10, 'r'), (20, 'r'), (25, 'w'), (25, 's'), (30, 'r')]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub fn check(request: &RunRequest, targets: &[Target], plan: &Plan) -> Result<()
         (targets.iter().any(|target| !target.tuning.is_empty()), "tune="),
         (request.workload.is_endless(), "a test without an end (--time forever)"),
         (matches!(plan.sizing, PlannedSizing::Thin), plan.preset),
-        (plan.alternatives.iter().any(|one| one.row.program.is_group()), "a group of loads"),
+        (plan.alternatives.iter().any(|one| one.row.program.is_group()), "a group of workloads"),
         (plan.alternatives.iter().any(|one| one.busy().len() > 1), "--together"),
         (plan.alternatives.iter().any(|one| one.row.raw.is_some()), "a test of the device under a directory"),
         (request.record, "--record"),

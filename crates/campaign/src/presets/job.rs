@@ -60,7 +60,7 @@ fn row(job: &Job, index: usize, settings: &Settings, target: &Target) -> Result<
 /// Refuses a target on which a group cannot run.
 fn check_target(job: &Job, loads: &[usize], target: &Target) -> Result<(), CampaignError> {
     if target.is_simulated() {
-        let why = "a simulated drive runs one load at a time";
+        let why = "a simulated drive runs one workload at a time";
         let hint = "name a directory, or leave out together and group";
         let error = LoadError::new("group", "", why, hint);
         return Err(at_load(job, loads[0], error.into()));

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use clap::ValueEnum;
-use jobs::fio::{self, Form};
+use jobs::fio::{self, Form, Limits, OnlyOne};
 use jobs::{LoadSpec, PatternName};
 
 use super::operands::operands;
@@ -81,8 +81,6 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         return None;
     }
     let call = Call::of(&parts, words[1] == "choose");
-    // A mix has one rate for reads and one for writes.
-    let rates = call.jobs * if call.pattern == Some(PatternName::Randrw) { 2 } else { 1 };
     let (mut pattern, mut places, mut ours) = (None, Vec::<OsString>::new(), Vec::<OsString>::new());
     let (mut remarks, mut fault) = (Vec::new(), None);
     for part in parts {
@@ -109,16 +107,26 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
                 Err(error) => fault = fault.or(Some(error)),
             },
             "rw" | "readwrite" => pattern = Some(OsString::from(value)),
-            "rate" => {
-                if value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') {
-                    fault = fault.or(Some(ArgumentError::RateWithoutUnit(value.to_owned())));
+            "rate" | "rate_iops" => {
+                let rate = if name == "rate" { call.bandwidth(value) } else { call.rate(value) };
+                match rate {
+                    Ok(rate) => ours.extend(["--rate".into(), rate.into()]),
+                    Err(error) => fault = fault.or(Some(error)),
                 }
-                ours.extend(bandwidth(value, call.block, rates).into_iter().map(OsString::from));
             }
-            _ => ours.extend(option(name, value, rates).into_iter().map(OsString::from)),
+            // In fio too, the limits of reads and writes set their shares.
+            "rwmixread" | "rwmixwrite" if call.has_two_rates() => {
+                remarks.push(format!("--{name}={value} has no effect: the rates of reads and writes set their shares"));
+            }
+            _ => ours.extend(option(name, value).into_iter().map(OsString::from)),
         }
     }
     round_size(&mut ours, call.block);
+    remarks.extend(
+        call.smaller.map(|size| {
+            format!("diskperf reads KiB, MiB and GiB as powers of 1024; fio reads {size} as powers of 1000")
+        }),
+    );
     let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(places).collect();
     Some(Translated { words, remarks, fault })
 }
@@ -202,10 +210,14 @@ fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
 struct Call {
     /// `None` if it is missing or unknown, so that the grammar refuses the call.
     pattern: Option<PatternName>,
-    /// The number of jobs, which fio's rates are multiplied by.
-    jobs: u64,
+    /// The number of jobs, which fio's rates are multiplied by. `None` if it is not a number, or if there are several.
+    jobs: Option<u64>,
     /// The bytes of a block, if there is one size.
     block: Option<u64>,
+    /// A limit of fio on the rate.
+    limit: Option<String>,
+    /// A size that is smaller in fio.
+    smaller: Option<String>,
 }
 
 impl Call {
@@ -230,13 +242,56 @@ impl Call {
         let pattern = of_fio(&["rw", "readwrite"]).map(str::to_owned).or_else(|| first_operand(words(), is_choose));
         let pattern = pattern.and_then(|name| PatternName::from_str(&name, false).ok());
         let sizes = of_fio(&["blocksize"]).or_else(|| of_ours("bs")).map(str::to_owned);
+        let all_sizes = [sizes.as_deref(), of_ours("size"), of_fio(&["bssplit"])];
+        let smaller = all_sizes.into_iter().flatten().find(|size| fio::is_smaller(size)).map(str::to_owned);
         let sizes = sizes.or_else(|| of_fio(&["bssplit"]).map(blocks));
         let block = || {
             let bs = sizes.map(|text| text.parse()).transpose().ok()?;
             LoadSpec { bs, ..LoadSpec::new(pattern?) }.block()
         };
-        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
-        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0) }
+        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).map_or(Some(1), |jobs| jobs.parse().ok());
+        let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
+        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, smaller }
+    }
+
+    /// True if reads and writes have a limit each.
+    fn has_two_rates(&self) -> bool {
+        let is_rate = |text: &str| text.contains('/') || Limits::parse(text, fio::size).is_some();
+        self.pattern == Some(PatternName::Randrw) && self.limit.as_deref().is_some_and(is_rate)
+    }
+
+    /// The rate of all jobs for fio's operations per second of each job. A value that is not a rate stays, for the
+    /// grammar to judge.
+    fn rate(&self, value: &str) -> Result<String, ArgumentError> {
+        self.rate_of_all("--rate_iops", value, |number| number.parse().ok())
+    }
+
+    /// The same for fio's bytes per second.
+    fn bandwidth(&self, value: &str) -> Result<String, ArgumentError> {
+        if value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') {
+            return Err(ArgumentError::RateWithoutUnit(value.to_owned()));
+        }
+        self.rate_of_all("--rate", value, |number| {
+            let bytes = fio::size(number).filter(|_| number.ends_with(|end: char| end.is_ascii_alphabetic()))?;
+            Some((bytes / self.block?).max(1))
+        })
+    }
+
+    fn rate_of_all(
+        &self,
+        option: &'static str,
+        value: &str,
+        number: impl Fn(&str) -> Option<u64>,
+    ) -> Result<String, ArgumentError> {
+        let Some((limits, pattern)) = Limits::parse(value, number).zip(self.pattern) else {
+            return Ok(value.to_owned());
+        };
+        let rate = || value.to_owned();
+        let jobs = self.jobs.ok_or_else(|| ArgumentError::RatePerJob { option, rate: rate() })?;
+        match limits.rate(pattern, jobs) {
+            Ok(all) => Ok(all.map_or_else(rate, |all| all.to_string())),
+            Err(OnlyOne) => Err(ArgumentError::RateOfOne { option, rate: rate() }),
+        }
     }
 }
 
@@ -280,8 +335,8 @@ fn setting(word: &str) -> Option<(&str, Option<&str>)> {
     Some(name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value))))
 }
 
-/// The words of ours for a setting of fio. A single rate is for each of `rates` jobs and directions.
-fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
+/// The words of ours for a setting of fio.
+fn option(name: &str, value: &str) -> Vec<String> {
     let pair = |name: &str, value: String| vec![format!("--{name}"), value];
     let is_on = value == "1";
     match name {
@@ -298,7 +353,6 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
             Err(_) => pair("reads", value.to_owned()),
         },
         "ioengine" => pair("engine", engine(value).to_owned()),
-        "rate_iops" => rate(value, rates),
         "rate_process" => pair("arrivals", if value == "linear" { "constant" } else { value }.to_owned()),
         "random_distribution" if value == "random" => Vec::new(),
         "random_distribution" => pair("order", value.to_owned()),
@@ -340,32 +394,6 @@ fn engine(value: &str) -> &str {
     }
 }
 
-/// A rate in bytes per second for each job and direction, as operations per second. A value that is not a size with a
-/// unit stays, for the grammar to judge.
-fn bandwidth(value: &str, block: Option<u64>, rates: u64) -> Vec<String> {
-    let bytes = fio::size(value).filter(|_| value.ends_with(|end: char| end.is_ascii_alphabetic()));
-    let rate = bytes.zip(block).map(|(bytes, block)| (bytes.saturating_mul(rates) / block).max(1));
-    vec!["--rate".to_owned(), rate.map_or_else(|| value.to_owned(), |rate| rate.to_string())]
-}
-
-/// A rate for each job and direction, or one for reads and one for writes, as in 700,300.
-fn rate(value: &str, rates: u64) -> Vec<String> {
-    let numbers: Option<Vec<u64>> = value.split(',').map(|number| number.parse().ok()).collect();
-    let option = |rate: u64| vec!["--rate".to_owned(), rate.to_string()];
-    match numbers.as_deref() {
-        Some([rate]) => option(rate.saturating_mul(rates)),
-        Some([reads, writes]) if reads + writes > 0 => {
-            let percent = (100 * reads + (reads + writes) / 2) / (reads + writes);
-            [
-                option((reads + writes).saturating_mul((rates / 2).max(1))),
-                vec!["--reads".to_owned(), percent.to_string()],
-            ]
-            .concat()
-        }
-        _ => vec!["--rate".to_owned(), value.to_owned()],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,8 +421,9 @@ mod tests {
                 "randrw --reads 70 --jobs 4 --time 1min --size=1g .",
             ),
             ("-rw=write -fdatasync=1 --bs=2300 --directory=/mnt", "write -fdatasync=1 --bs=2300 /mnt"),
-            ("randrw --rate_iops=700,300 --numjobs=2", "randrw --rate 2000 --reads 70 --jobs 2"),
-            ("randrw --rate_iops=100", "randrw --rate 200"),
+            ("randrw --rate_iops=700,300 --numjobs=2 --rwmixread=70", "randrw --rate 1400/600 --jobs 2"),
+            ("randwrite --rate_iops=700,300", "randwrite --rate 300"),
+            ("randrw --rate_iops=100", "randrw --rate 100/100"),
             ("randread --rate_iops 100 --numjobs 3", "randread --rate 300 --jobs 3"),
             (
                 "randread --bssplit=4k/60:64k/40 --thinktime=500 --ramp_time=2 --ioengine=psync",
@@ -415,7 +444,7 @@ mod tests {
     fn bandwidths_become_operations() {
         for (fio, expected) in [
             ("--rw=randread --bs=4k --rate=20m", "randread --bs=4k --rate 5120"),
-            ("--rw=randrw --bs=8k --rate 1m --numjobs=2", "randrw --bs=8k --rate 512 --jobs 2"),
+            ("--rw=randrw --bs=8k --rate 1m --numjobs=2", "randrw --bs=8k --rate 256/256 --jobs 2"),
             ("--rw=read --rate=1m", "read --rate 8"),
             // The block is that of the pattern, however it is written.
             ("--readwrite=read --rate=20m", "read --rate 160"),
@@ -424,7 +453,8 @@ mod tests {
             ("--name read --rw=randread --rate=1m", "randread --name read --rate 256"),
             ("--rw=randread --rate=1m read", "randread --rate 256 read"),
             ("--thread --name randrw randread --rate_iops=100 ./randrw", "--name randrw randread --rate 100 ./randrw"),
-            ("--readwrite randrw --rate_iops=100", "randrw --rate 200"),
+            ("--readwrite randrw --rate_iops=100", "randrw --rate 100/100"),
+            ("--rw=randrw --bs=4k --rate=20m,1m", "randrw --bs=4k --rate 5120/256"),
             ("--rw=commit --rate=1m", "commit --rate 256"),
             ("--rw=randread --bssplit=16k/100 --rate=1m", "randread --bs 16k:100 --rate 64"),
         ] {
@@ -446,6 +476,29 @@ mod tests {
         }
         // This can only be a sweep of ours.
         assert!(fault("diskperf io --rw=randread --rate 100..800*2").is_none());
+    }
+
+    #[test]
+    fn rates_that_cannot_be_converted_are_refused() {
+        let fault = |line: &str| translated(&words(line)).expect("a call of fio").fault;
+        let several = fault("diskperf io randread --rate_iops=100 --jobs 1,4");
+        assert!(matches!(several, Some(ArgumentError::RatePerJob { .. })), "{several:?}");
+        let one = fault("diskperf io --rw=randrw --rate_iops=100,");
+        assert!(matches!(one, Some(ArgumentError::RateOfOne { .. })), "{one:?}");
+        assert!(fault("diskperf io --rw=randread --rate 100 --jobs 1,4").is_some());
+    }
+
+    #[test]
+    fn remarks_name_differences_from_fio() {
+        for (line, said) in [
+            ("--rw=read --bs=4KiB", "fio reads 4KiB as powers of 1000"),
+            ("--rw=read --size=1GiB", "fio reads 1GiB as powers of 1000"),
+            ("--rw=randrw --rate_iops=7,3 --rwmixread=50", "--rwmixread=50 has no effect"),
+        ] {
+            let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
+            assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
+        }
+        assert!(translated(&words("diskperf io --rw=read --bs=4k")).expect("a call of fio").remarks.is_empty());
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub enum ArgumentError {
     FioOption { option: String, why: &'static str },
     #[error("--rate={0} has no unit: fio reads it as bytes per second, and diskperf as operations per second")]
     RateWithoutUnit(String),
+    #[error("{option}={rate} is the rate of each job in fio, and --jobs has several values")]
+    RatePerJob { option: &'static str, rate: String },
+    #[error("{option}={rate} limits only the reads or only the writes of a mix")]
+    RateOfOne { option: &'static str, rate: String },
     #[error("--filename={0}: there is no such device")]
     NoSuchDevice(String),
     #[error("there is no option {0}")]
@@ -95,6 +99,10 @@ impl ArgumentError {
             ArgumentError::RateWithoutUnit(rate) => {
                 usage(format!("use --rate_iops={rate} for operations, or a unit for bytes, as in --rate=1m"))
             }
+            ArgumentError::RatePerJob { .. } => {
+                usage("use --rate N, which is the number of operations per second of all jobs together")
+            }
+            ArgumentError::RateOfOne { option, .. } => usage(format!("give both rates, as in {option}=700,300")),
             ArgumentError::NoSuchDevice(_) => usage("lsblk lists the devices"),
             ArgumentError::OtherSpelling(_, instead) => usage(format!("use {instead}")),
 

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use units::{Bytes, Nanos};
-use workload::Drawing;
+use workload::{Drawing, Rates};
 
 use crate::job_file::Job;
 use crate::load_spec::{KEYS, LoadSpec};
-use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, Time, name};
+use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Rate, Size, Time, name};
 
 use super::words;
 
@@ -179,18 +179,22 @@ impl Section {
     }
 
     /// The rate of each job. A mix has one rate for reads and one for writes; 0 would mean no limit.
-    fn rate(&mut self, rate: u32, jobs: u32, reads: Option<u32>) {
-        if !rate.is_multiple_of(jobs) {
+    fn rate(&mut self, rate: Rate, jobs: u32, reads: Option<u32>) {
+        if rate.0.all().iter().any(|rate| !rate.is_multiple_of(jobs)) {
             let what = format!("rate = {rate}: rounded, because fio sets the rate of each of the {jobs} jobs");
             self.differences.push(what);
         }
-        let each = rate.div_ceil(jobs);
-        match reads {
-            Some(reads) => {
-                let of_reads = (u64::from(each) * u64::from(reads.min(100)) / 100) as u32;
-                self.put(KEYS.rate.setting(), format!("{},{}", of_reads.max(1), (each - of_reads).max(1)));
+        let key = KEYS.rate.setting();
+        match (rate.0, reads) {
+            (Rates::Apart { reads, writes }, _) => {
+                self.put(key, format!("{},{}", reads.div_ceil(jobs), writes.div_ceil(jobs)));
             }
-            None => self.put(KEYS.rate.setting(), each),
+            (Rates::All(rate), Some(reads)) => {
+                let each = rate.div_ceil(jobs);
+                let of_reads = (u64::from(each) * u64::from(reads.min(100)) / 100) as u32;
+                self.put(key, format!("{},{}", of_reads.max(1), (each - of_reads).max(1)));
+            }
+            (Rates::All(rate), None) => self.put(key, rate.div_ceil(jobs)),
         }
     }
 

@@ -23,6 +23,7 @@ use crate::queue_depth::RingLimits;
 use crate::source_span::Source;
 
 use super::grouping::{Names, SectionLoad};
+use super::limits::OnlyOne;
 use super::section_reader::{Conversion, RemainingSettings};
 use super::sections::{Section, Setting, sections};
 use super::units::{KbBase, bytes, nanos, range, whole};
@@ -135,13 +136,13 @@ impl Conversion<'_> {
         }
         self.queue(&mut load, &mut rest)?;
         load.jobs = self.count(&mut rest, KEYS.jobs.fio)?.filter(|jobs| *jobs != 1);
-        let rates = rest.find(KEYS.rate.setting()).and_then(|setting| setting.value).and_then(rates_of_mix);
         self.pace(&mut load, block, &mut rest)?;
         if pattern == PatternName::Randrw {
             let reads = self.count(&mut rest, KEYS.reads.fio)?;
             let writes = self.count(&mut rest, &["rwmixwrite"])?;
             let given = reads.or(writes.map(|writes| 100u32.saturating_sub(writes)));
-            load.reads = Some(given.or(rates).unwrap_or(50));
+            // In fio too, the limits of reads and writes set their shares.
+            load.reads = Some(given.unwrap_or(50)).filter(|_| !load.has_two_rates());
         }
         if is_random {
             load.order = self.order(&load, &mut rest)?;
@@ -306,23 +307,26 @@ impl Conversion<'_> {
     fn pace(&mut self, load: &mut LoadSpec, block: u64, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let (bandwidth, process) = (rest.take(&["rate"]), rest.take(KEYS.arrivals.fio));
         let rate = rest.take(KEYS.rate.fio);
-        let rate = match (rate, bandwidth) {
-            (Some(setting), _) => Some(self.rate(&setting, load.pattern, whole)?),
+        let (base, pattern) = (rest.base, load.pattern);
+        let limits = match (rate, bandwidth) {
+            (Some(setting), _) => Some((self.limits(&setting, pattern, whole)?, setting)),
             (None, Some(setting)) => {
-                let base = rest.base;
-                let bytes = self.rate(&setting, load.pattern, |text| bytes(text, base))?;
-                if !bytes.is_multiple_of(block.max(1)) || load.bs.as_ref().is_some_and(|Blocks(all)| all.len() > 1) {
+                let several = load.bs.as_ref().is_some_and(|Blocks(all)| all.len() > 1);
+                let limits = self.limits(&setting, pattern, |text| bytes(text, base))?;
+                let limits = limits.per(block.max(1)).filter(|_| !several);
+                if limits.is_none() {
                     self.pass(&setting, "diskperf needs operations per second, and this is not a whole number of them");
-                    None
-                } else {
-                    Some(bytes / block.max(1))
                 }
+                limits.map(|limits| (limits, setting))
             }
             (None, None) => None,
         };
-        let jobs = u64::from(load.jobs.unwrap_or(1));
-        let rate = rate.filter(|rate| *rate > 0).map(|rate| rate.saturating_mul(jobs));
-        load.rate = rate.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
+        if let Some((limits, setting)) = limits {
+            match limits.rate(pattern, u64::from(load.jobs.unwrap_or(1))) {
+                Ok(rate) => load.rate = rate,
+                Err(OnlyOne) => self.pass(&setting, "diskperf limits both reads and writes of a mix, or neither"),
+            }
+        }
         match process.as_ref().and_then(|setting| setting.value) {
             _ if load.rate.is_none() => {
                 process.iter().for_each(|setting| self.pass(setting, "it needs rate or rate_iops"))
@@ -502,14 +506,6 @@ impl Section<'_> {
     fn is_on(&self, name: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == name && setting.value != Some("0"))
     }
-}
-
-/// The percentage of reads in a mix with one rate for reads and one for writes, as in 700,300.
-fn rates_of_mix(text: &str) -> Option<u32> {
-    let (reads, writes) = text.split_once(',')?;
-    let (reads, writes) = (whole(reads.trim())?, whole(writes.trim())?);
-    let all = reads.checked_add(writes).filter(|_| reads > 0 && writes > 0)?;
-    u32::try_from((reads.checked_mul(100)?.checked_add(all / 2)?) / all).ok()
 }
 
 /// Parses a block size above 0.

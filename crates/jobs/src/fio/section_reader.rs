@@ -6,6 +6,7 @@ use crate::error::JobError;
 use crate::load_words::PatternName;
 use crate::source_span::Source;
 
+use super::limits::Limits;
 use super::sections::{Section, Setting};
 use super::units::{KbBase, whole};
 use super::unsupported::{NO_SUCH_OPTION, reason, without_effect};
@@ -76,17 +77,15 @@ impl Conversion<'_> {
         }
     }
 
-    /// The rate of all operations. fio has one rate for reads and one for writes; the rate of a mix is their sum.
-    pub(super) fn rate(
-        &mut self,
+    /// The limits of a pattern.
+    pub(super) fn limits(
+        &self,
         setting: &Setting<'_>,
         pattern: PatternName,
-        read: impl Fn(&str) -> Option<u64>,
-    ) -> Result<u64, JobError> {
-        let hint = ("is not a rate", "as in rate_iops=1000");
-        let both = [PatternName::Randread, PatternName::Randwrite];
-        let ways = if pattern == PatternName::Randrw { &both[..] } else { &[pattern] };
-        ways.iter().try_fold(0u64, |sum, way| Ok(sum.saturating_add(self.directed(setting, *way, &read, hint)?)))
+        number: impl Fn(&str) -> Option<u64>,
+    ) -> Result<Limits, JobError> {
+        let limits = Limits::parse(setting.value.unwrap_or_default(), number).map(|limits| limits.used(pattern));
+        limits.ok_or_else(|| self.bad(setting, "is not a rate", "as in rate_iops=1000"))
     }
 
     /// A whole number.

@@ -180,14 +180,25 @@ fn pauses_cap_the_queue_depth_and_ramps_are_warm_ups() {
 
 /// fio has a rate of reads, and one of writes.
 #[test]
-fn the_rate_of_a_mix_is_the_sum_of_read_and_write_rates() {
-    for (fio, rate) in [("70,30", 100), ("100", 200), ("40,", 80)] {
-        let (job, _) = imported(&format!("[a]\nrw=randrw\nsize=8m\nrate_iops={fio}\nrwmixread=70\n"));
-        assert_eq!(job.loads[0].spec.rate, Some(rate), "{fio}");
+fn a_mix_has_a_rate_of_reads_and_one_of_writes() {
+    for (fio, rate, reads) in [
+        ("rate_iops=70,30\nrwmixread=70", Some("70/30"), None),
+        ("rate_iops=100\nnumjobs=3", Some("300/300"), None),
+        ("rate=1m,512k\nbs=4k", Some("256/128"), None),
+        ("rate_iops=40,\nrwmixread=70", None, Some(70)),
+        ("rate=1m,3k\nbs=4k", None, Some(50)),
+    ] {
+        let (job, differences) = imported(&format!("[a]\nrw=randrw\nsize=8m\n{fio}\n"));
+        let spec = &job.loads[0].spec;
+        assert_eq!((spec.rate.map(|rate| rate.to_string()).as_deref(), spec.reads), (rate, reads), "{fio}");
+        assert_eq!(differences.iter().any(|line| line.contains("rate")), rate.is_none(), "{fio}: {differences:?}");
     }
-    let job = "[[load]]\npattern = 'randrw'\nrate = 100\nreads = 70\n";
-    let exported = export(&self::job(job).expect("a job"));
-    assert!(exported.job.contains("rate_iops=70,30\n"), "{}", exported.job);
+    for (rate, fio) in [("100\nreads = 70", "rate_iops=70,30"), ("'200/31'\njobs = 2", "rate_iops=100,16")] {
+        let job = format!("[[load]]\npattern = 'randrw'\nrate = {rate}\n");
+        let exported = export(&self::job(&job).expect("a job"));
+        assert!(exported.job.contains(&format!("{fio}\n")), "{}", exported.job);
+        assert_eq!(exported.differences.iter().any(|line| line.contains("rate = 200/31: rounded")), rate.contains('/'));
+    }
 }
 
 #[test]

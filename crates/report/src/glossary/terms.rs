@@ -39,15 +39,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Measure the law of the device that you ask about: diskperf probe TARGET -o disk.toml.",
     },
     Entry {
-        word: "all loads",
+        word: "all workloads",
         also: &["sum", "sum_of", "beside", "group_settings"],
-        brief: "the sum of loads that ran at the same time",
-        says: "Bytes or operations of all loads of a group, from the start of the first load to the end of the last. \
-               Only this row has the CPU time of kernel threads, and the bytes of the device. It has no latency and \
-               no bottleneck: each load has its own.",
-        when: "The last rows of a job file with together = true or group. In JSON, sum_of names the loads; each load \
-               has group, beside (the other loads) and group_settings (a checksum of all loads).",
-        advice: "Let all loads end together (time plus start): the sum also counts the time after a load ended.",
+        brief: "the sum of workloads that ran at the same time",
+        says: "Bytes or operations of all workloads of a group, from the start of the first workload to the end of the \
+               last. Only this row has the CPU time of kernel threads, and the bytes of the device. It has no latency \
+               and no bottleneck: each workload has its own.",
+        when: "The last rows of a job file with together = true or group. In JSON, sum_of names the workloads; each \
+               workload has group, beside (the others) and group_settings (a checksum of all workloads).",
+        advice: "Let all workloads end together (time plus start): the sum also counts the time after one has ended.",
     },
     Entry {
         word: "knee",
@@ -488,7 +488,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "diskperf io read reads a file from its beginning, diskperf io write writes one. smallfb read is another \
             test: it \
                reads small files. write in the preset tlpi writes a file in small calls.",
-        when: "Loads of diskperf io and of job files; write also in the presets tlpi and smoke.",
+        when: "Workloads of diskperf io and of job files; write also in the presets tlpi and smoke.",
         advice: "Set the size of a call with --bs; --direct bypasses the page cache.",
     },
     Entry {

@@ -81,9 +81,10 @@ impl Histogram {
     /// Adds one time, in nanoseconds.
     #[inline]
     pub fn record(&mut self, time: u64) {
-        let (row, bucket) = place(time);
-        let (row, bucket) = if row < ROWS { (row, bucket) } else { LAST };
-        self.rows[row] += 1;
+        // Above it, the index of the row is out of range.
+        let (row, bucket) = if time <= LONGEST { place(time) } else { LAST };
+        // The remainder is the same number, and needs no check.
+        self.rows[row % ROWS] += 1;
         match self.counts.get_mut(bucket) {
             Some(count) => *count += 1,
             None => self.record_first(bucket),

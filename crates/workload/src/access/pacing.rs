@@ -1,10 +1,10 @@
-//! Steps between the ops of a stream's body: intended starts, pauses, syncs. Most streams have none, and then pay one
+//! Steps between the ops of a stream's body: intended starts and pauses. Most streams have none, and then pay one
 //! comparison per op.
 
 use units::Nanos;
 
 use super::schedule::Pace;
-use crate::op::{Op, OpKind};
+use crate::op::Op;
 use crate::step::Step;
 use crate::stream_body::Body;
 
@@ -12,8 +12,9 @@ use crate::stream_body::Body;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacing {
     pub(crate) pace: Option<Pace>,
+    /// The schedule of the writes, if `pace` is only that of the reads.
+    pub(crate) writes: Option<Pace>,
     pub(crate) think: Option<Think>,
-    pub(crate) syncs: Option<Syncs>,
     /// The time from the start of the stream to that of the schedule.
     pub(crate) delay: Nanos,
     /// The time at which the schedule ends, if it is limited.
@@ -34,14 +35,6 @@ pub(crate) struct Think {
     has_begun: bool,
 }
 
-/// A sync after every `every` writes.
-#[derive(Clone, Debug)]
-pub(crate) struct Syncs {
-    sync: Op,
-    every: u32,
-    since: u32,
-}
-
 impl Think {
     /// A pause of `span` before every `burst` units of `ops` ops each.
     pub(crate) fn new(span: Nanos, ops: u32, burst: u32) -> Think {
@@ -58,19 +51,25 @@ impl Think {
     }
 }
 
-impl Syncs {
-    /// This sync after every `every` writes.
-    pub(crate) fn new(sync: Op, every: u32) -> Syncs {
-        Syncs { sync, every, since: 0 }
-    }
-
-    /// The kind of the sync.
-    pub(crate) fn kind(&self) -> OpKind {
-        self.sync.kind()
-    }
-}
-
 impl Pacing {
+    /// Its schedules.
+    pub(crate) fn paces(&mut self) -> impl Iterator<Item = &mut Pace> {
+        self.pace.iter_mut().chain(&mut self.writes)
+    }
+
+    /// The next op, and its intended start if there is a schedule. With two schedules, the one with the earlier start
+    /// decides whether the op reads or writes, like `rate_iops=a,b` in fio.
+    fn scheduled(&mut self, body: &mut Body) -> Option<(Op, Option<Nanos>)> {
+        let op = body.next()?;
+        Some(match (&mut self.pace, &mut self.writes) {
+            (Some(reads), Some(writes)) => match writes.is_before(reads) {
+                true => (op.directed(true), writes.start()),
+                false => (op.directed(false), reads.start()),
+            },
+            (pace, _) => (op, pace.as_mut().and_then(Pace::start)),
+        })
+    }
+
     /// The pauses before this number of units. Zero without pauses.
     pub(crate) fn paused(&self, units: u64) -> Nanos {
         let Some(Think { span, burst, .. }) = self.think else { return Nanos::ZERO };
@@ -79,25 +78,16 @@ impl Pacing {
 
     /// The next step, or `None` if the body has ended:
     ///   1. the op whose start or pause was returned before;
-    ///   2. a sync that is due. It belongs to the unit before it;
-    ///   3. the next op of the body, or first its intended start or a pause. If its start is not before the end of the
+    ///   2. the next op of the body, or first its intended start or a pause. If its start is not before the end of the
     ///      schedule, the body ends, at that end and not earlier.
     #[inline(never)]
     pub(crate) fn next(&mut self, body: &mut Body) -> Option<Step> {
         // 1
         if let Some(op) = self.due.take() {
-            return Some(self.counted(op));
+            return Some(Step::Op(op));
         }
         // 2
-        if let Some(syncs) = &mut self.syncs
-            && syncs.since >= syncs.every
-        {
-            syncs.since = 0;
-            return Some(Step::Op(syncs.sync));
-        }
-        // 3
-        let op = body.next()?;
-        let start = self.pace.as_mut().and_then(Pace::start);
+        let (op, start) = self.scheduled(body)?;
         if let (Some(start), Some(end)) = (start, self.ends)
             && start >= end
         {
@@ -110,13 +100,6 @@ impl Pacing {
             self.due = Some(op);
             return before;
         }
-        Some(self.counted(op))
-    }
-
-    fn counted(&mut self, op: Op) -> Step {
-        if let Some(syncs) = &mut self.syncs {
-            syncs.since += u32::from(matches!(op.kind(), OpKind::Write | OpKind::WriteAt));
-        }
-        Step::Op(op)
+        Some(Step::Op(op))
     }
 }

@@ -1,5 +1,8 @@
 //! Intended starts of operations in an open loop: a schedule fixes them, regardless of earlier operations.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use units::{Nanos, Prng};
 
 /// The distribution of the intervals between intended starts.
@@ -18,6 +21,35 @@ impl Arrivals {
             Arrivals::Constant => "constant",
             Arrivals::Poisson => "poisson",
         }
+    }
+}
+
+/// The rate of an open loop, in operations per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rates {
+    /// Of all operations together.
+    All(u32),
+    /// Of reads and of writes: each has a schedule of its own.
+    Apart {
+        /// Reads per second.
+        reads: u32,
+        /// Writes per second.
+        writes: u32,
+    },
+}
+
+impl Rates {
+    /// Each number.
+    pub fn all(self) -> Vec<u32> {
+        match self {
+            Rates::All(rate) => vec![rate],
+            Rates::Apart { reads, writes } => vec![reads, writes],
+        }
+    }
+
+    /// The rate of all operations together.
+    pub fn sum(self) -> u32 {
+        self.all().into_iter().fold(0, u32::saturating_add)
     }
 }
 
@@ -79,9 +111,21 @@ impl Pace {
         self.interval *= u64::from(of);
     }
 
-    /// The time that the schedule gives to this number of units, on average.
-    pub(crate) fn span(&self, units: u64) -> Nanos {
-        Nanos(((u128::from(self.interval) * u128::from(units)) >> FINE) as u64)
+    /// The time that the schedule gives to this number of units, on average. With another schedule, units of both
+    /// count.
+    pub(crate) fn span(&self, other: Option<&Pace>, units: u64) -> Nanos {
+        let interval = u128::from(self.interval);
+        // The rates add up.
+        let interval = other.map_or(interval, |other| {
+            let other = u128::from(other.interval);
+            interval * other / (interval + other)
+        });
+        Nanos(((interval * u128::from(units)) >> FINE) as u64)
+    }
+
+    /// True if its next start is before that of the other schedule.
+    pub(crate) fn is_before(&self, other: &Pace) -> bool {
+        self.next < other.next
     }
 
     /// Reseeds the random intervals; their mean stays.

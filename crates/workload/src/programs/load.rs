@@ -9,7 +9,7 @@ use units::{Bytes, Nanos};
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file, quiet};
 use crate::access::order::{Drawing, Order, WHOLE};
 use crate::access::pattern::AccessPattern;
-use crate::access::schedule::{Arrivals, Pace};
+use crate::access::schedule::{Arrivals, Pace, Rates};
 use crate::access::sizes::Sizes;
 use crate::cache_state::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};
@@ -115,7 +115,8 @@ pub struct Load {
     /// The number of concurrent programs. Each has its own file unless the user gave one.
     pub jobs: u32,
     /// The number of operations started per second by all programs together, and their distribution, for an open loop.
-    pub rate: Option<(u32, Arrivals)>,
+    /// Only a mix has two rates.
+    pub rate: Option<(Rates, Arrivals)>,
     /// The time limit. A sequential workload ends earlier if it reaches the end of the file.
     pub time: Nanos,
     /// The time for which it runs beforehand without being measured, if it does.
@@ -189,8 +190,13 @@ impl Load {
         };
         let ops = if pattern == Pattern::Commit { 2 } else { 1 };
         let mut steps = Stream::open(vec![opening], self.body(bytes, seed)).shared_by(self.jobs);
-        if let Some((rate, arrivals)) = self.rate {
-            steps = steps.paced(Pace::new(rate, arrivals, ops, seed));
+        if let Some((rates, arrivals)) = self.rate {
+            let pace = |rate, seed| Pace::new(rate, arrivals, ops, seed);
+            steps = match rates {
+                Rates::All(rate) => steps.paced(pace(rate, seed)),
+                // Not the seed of the reads.
+                Rates::Apart { reads, writes } => steps.paced_apart(pace(reads, seed), pace(writes, !seed)),
+            };
         }
         if let Some(span) = self.think {
             steps = steps.thinking(span, ops, self.burst);
@@ -310,8 +316,11 @@ impl Load {
         if let Pattern::RandomMix { reads } = self.pattern {
             parameters.push(Parameter::new("reads_percent", u32::from(reads)));
         }
-        if let Some((rate, arrivals)) = self.rate {
-            parameters.push(Parameter::new("rate", rate));
+        if let Some((rates, arrivals)) = self.rate {
+            parameters.push(Parameter::new("rate", rates.sum()));
+            if let Rates::Apart { writes, .. } = rates {
+                parameters.push(Parameter::new("write_rate", writes));
+            }
             parameters.push(Parameter::new("arrivals", arrivals.name()));
         }
         parameters

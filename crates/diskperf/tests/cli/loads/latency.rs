@@ -120,6 +120,8 @@ fn words_of_other_programs_get_a_hint() {
         ("io --rw=read --filename=/dev/nosuchdevice", "there is no such device", "lsblk"),
         ("io --rw=read --invalidate=0 .", "--invalidate is an option of fio: reads always start with a cold", ""),
         ("io --rw=read --minimal .", "there is no option --minimal", "use --format csv"),
+        ("io randread --rate_iops=100 --jobs 1,4 .", "rate of each job in fio, and --jobs has several", "use --rate N"),
+        ("io --rw=randrw --rate_iops=100, .", "only the reads or only the writes", "--rate_iops=700,300"),
         ("io --rw=randread --rate=1048576 .", "--rate=1048576 has no unit", "use --rate_iops=1048576"),
     ] {
         cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: ", hint]);

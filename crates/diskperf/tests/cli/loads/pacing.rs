@@ -1,4 +1,5 @@
-//! Workloads that run before they are measured (`--warmup`), and bursts between pauses (`--think --burst`).
+//! Workloads that run before they are measured (`--warmup`), bursts between pauses (`--think --burst`), and schedules
+//! of reads and writes (`--rate READS/WRITES`).
 
 use std::fs;
 
@@ -37,4 +38,38 @@ fn a_pause_follows_each_burst_of_a_deep_queue() {
     // At most three pauses fit, so there are at most four bursts.
     let ops = cell["rounds"][0]["ops"].as_u64().expect("a count");
     assert!((4..=16).contains(&ops), "{cell:#}");
+}
+
+/// The clock is simulated, and the machine has time for each operation.
+#[test]
+fn reads_and_writes_keep_a_rate_each() {
+    let cli = Cli::new();
+    let job = "[[load]]\npattern = 'randrw'\nrate = '20/5'\nsize = '1MiB'\ntime = '2s'\n";
+    fs::write(cli.path().join("x.toml"), job).expect("a job");
+    let fio = "[x]\nrw=randrw\nrate_iops=20,5\nrwmixread=50\nbs=4k\nsize=1m\nruntime=2\ntime_based\n";
+    fs::write(cli.path().join("x.fio"), fio).expect("a fio job");
+    fs::write(cli.path().join("y.toml"), cli.well(&["import", "x.fio"]).out).expect("a job");
+    for words in [
+        "io randrw --rate 20/5 --size 1MiB --time 2s sim:flat",
+        "io --rw=randrw --rate_iops=20,5 --rwmixread=50 --size=1m --runtime=2 sim:flat",
+        "run x.toml sim:flat",
+        "run y.toml sim:flat",
+    ] {
+        let all = document(&cli.typed(&format!("{words} --rounds 1 --json")));
+        let cell = &cells(&all)[0];
+        assert_eq!(
+            (&cell["parameters"]["rate"], &cell["parameters"]["write_rate"]),
+            (&25.into(), &5.into()),
+            "{words}"
+        );
+        let counts: Vec<(&str, u64)> = cell["operations"]
+            .as_array()
+            .expect("operations")
+            .iter()
+            .map(|one| (one["operation"].as_str().expect("a kind"), one["count"].as_u64().expect("a count")))
+            .collect();
+        assert_eq!(counts, [("read", 40), ("write", 10)], "{words}: {cell:#}");
+    }
+    cli.refuses(&["io", "randrw", "--rate", "20/5", "--reads", "50", "."], 2, &["--rate 20/5", "leave out --reads"]);
+    cli.refuses(&["io", "randread", "--rate", "20/5", "."], 2, &["only randrw has reads and writes"]);
 }

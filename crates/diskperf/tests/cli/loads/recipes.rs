@@ -107,7 +107,7 @@ fn a_command_line_of_fio_is_imported() {
     let line = "import -- fio --name=db --rw=randrw --bs=8k --rate_iops=700,300 --size=64m --runtime=5 --fdatasync=4";
     let job = cli.typed(line);
     assert_eq!(job.status, Some(0), "{}", job.err);
-    for key in ["name = \"db\"", "rate = 1000", "reads = 70", "fdatasync = 4", "time = \"5s\""] {
+    for key in ["name = \"db\"", "rate = \"700/300\"", "fdatasync = 4", "time = \"5s\""] {
         assert!(job.out.contains(key), "{key}: {}", job.out);
     }
     assert_eq!(cli.typed("import").status, Some(2));

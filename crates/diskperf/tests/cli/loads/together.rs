@@ -102,13 +102,13 @@ fn a_group_is_shown_compared_exported_and_resumed() {
     for name in ["wal ", "data ", "sum "] {
         assert!(row(&ran.out, name), "{name}: {}", ran.out);
     }
-    assert!(ran.out.contains("all loads"), "{}", ran.out);
+    assert!(ran.out.contains("all workloads"), "{}", ran.out);
     assert_eq!(cli.well(&["show", "last", "--store", "runs.sqlite"]).out, ran.out);
     let csv = cli.well(&["export", "last", "--store", "runs.sqlite", "--format", "csv"]).out;
     assert!(csv.lines().next().is_some_and(|head| head.contains("parameter.sum_of")), "{csv}");
     cli.well(&["report", "last", "--store", "runs.sqlite", "-o", "page.html"]);
     let page = fs::read_to_string(cli.path().join("page.html")).expect("a page");
-    assert!(page.contains("all loads") && page.contains("wal"));
+    assert!(page.contains("all workloads") && page.contains("wal"));
     cli.well(&["explain", "last", "--store", "runs.sqlite"]);
     let fio = cli.well(&["export", "--to", "fio", "last", "--store", "runs.sqlite"]).out;
     assert!(fio.contains("[wal]\n") && !fio.contains("stonewall"), "{fio}");
@@ -164,7 +164,7 @@ fn a_load_that_cannot_run_is_named_in_all_rows() {
 fn groups_that_cannot_run_are_refused_with_a_hint() {
     let cli = with_job(DB);
     for words in [&["run", "db.toml", "sim:flat"][..], &["choose", "a=sim:flat", "b=sim:flat", "--load", "db.toml"]] {
-        cli.refuses(words, 2, &["a simulated drive runs one load at a time", "hint: name a directory"]);
+        cli.refuses(words, 2, &["a simulated drive runs one workload at a time", "hint: name a directory"]);
     }
     cli.refuses(&["run", "db.toml", "--only", "wal"], 2, &["sum"]);
 }
