@@ -9,7 +9,8 @@ pub(super) fn duration(work: Nanos, slow_down_permille: u32) -> Nanos {
     if slow_down_permille == 0 {
         return work;
     }
-    Nanos((work.0 * (1000 + u64::from(slow_down_permille))).div_ceil(1000))
+    // Rounded up. `div_ceil` would compute the remainder, too.
+    Nanos((work.0 * (1000 + u64::from(slow_down_permille)) + 999) / 1000)
 }
 
 /// Returns how much work is done in `time`.
