@@ -75,6 +75,8 @@ impl Chance {
 #[derive(Debug)]
 pub struct Computer {
     kernel: Kernel,
+    /// Time between two ticks of the clock.
+    tick: Nanos,
     driver: Driver,
     hardware: Hardware,
     controller: Controller,
@@ -164,6 +166,7 @@ impl Computer {
             watched_programs: vec![crate::time_accounts::ProgramTime::default(); programs],
             watchdog: Watchdog::new(),
             kernel: description.kernel.clone(),
+            tick,
             driver: description.controller.driver().clone(),
         })
     }
@@ -237,8 +240,7 @@ impl Computer {
                 Completed::Section | Completed::Interrupt(_) => return self.dispatch_through(may_end),
             },
             Happened::Periodic => {
-                let tick = Nanos(1_000_000_000 / u64::from(self.kernel.clock_hertz));
-                self.hardware.engine.calendar.repeat_after(tick);
+                self.hardware.engine.calendar.repeat_after(self.tick);
                 let Hardware { engine, processor, .. } = &mut self.hardware;
                 processor.serves_through(engine, self.kernel.clock_tick, Cause::Clock, Handler::Clock);
             }
@@ -327,9 +329,13 @@ impl Computer {
     }
 
     fn wake_sleepers(&mut self, buffer: BufferId) {
+        let wakes = |channel| channel == Channel::AnyBuffer || channel == Channel::Buffer(buffer);
+        if !self.sleepers.iter().any(|&(_, channel)| wakes(channel)) {
+            return;
+        }
         for _ in 0..self.sleepers.len() {
             let Some((process, channel)) = self.sleepers.pop_front() else { break };
-            if channel == Channel::AnyBuffer || channel == Channel::Buffer(buffer) {
+            if wakes(channel) {
                 self.wake(process);
             } else {
                 self.sleepers.push_back((process, channel));
@@ -358,7 +364,7 @@ impl Computer {
 
     fn pause(&mut self, process: Process, until: Moment<Virtual>) {
         // The clock goes on ticking during the pause.
-        let ticks = until.since(self.now()).0 / (1_000_000_000 / u64::from(self.kernel.clock_hertz));
+        let ticks = until.since(self.now()).0 / self.tick.0;
         self.watchdog.grant(2 * ticks + watchdog::PER_BLOCK);
         self.sleep_until(process, until);
     }

@@ -172,7 +172,8 @@ impl Uda {
     fn go_on(&mut self, hardware: &mut Hardware, drive: u8) {
         let lane = &self.lanes[usize::from(drive)];
         let is_free = lane.busy.is_none();
-        if (lane.fetching.is_none() && !lane.queue.is_empty()) || (is_free && !lane.fetched.is_empty()) {
+        let has_place = is_free || (lane.fetched.len() as u32) < self.settings.fetched_writes;
+        if (has_place && lane.fetching.is_none() && !lane.queue.is_empty()) || (is_free && !lane.fetched.is_empty()) {
             self.start(hardware, drive);
         } else if is_free {
             self.show(hardware, drive);

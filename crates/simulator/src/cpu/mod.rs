@@ -177,8 +177,8 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Gives the current process work that takes `work` on a VAX-11/780. If `may_begin` is true and no interrupt waits,
-    /// the process begins it at once; otherwise at the next `dispatch`. Returns true if it has also completed it, because
-    /// no other event comes first. Equivalent to `dispatch`, and then to the next event and `completed`.
+    /// the process begins it at once; otherwise at the next `dispatch`. Returns true if it has also completed it: no
+    /// other event comes first. Equivalent to `dispatch`, and then to the next event and `completed`.
     #[inline(always)]
     pub(crate) fn spend(
         &mut self,

@@ -29,7 +29,8 @@ pub(crate) struct Drive {
     pub(crate) cylinder: u32,
     activity: Activity,
     since: Moment<Virtual>,
-    /// The activity at the moment of the last `doing`, and when the next planned one begins; [`NEVER`] if all have begun.
+    /// The activity at the moment of the last `doing`, and when the next planned one begins; [`NEVER`] if all have
+    /// begun.
     asked: (Activity, Moment<Virtual>),
     /// The planned activities with their beginnings, in order. `done` of them have begun; `known` are planned.
     plan: [(Moment<Virtual>, Activity); PLANNED],

@@ -202,7 +202,6 @@ impl<E: Coded> Calendar<E> {
         if self.movable.moment <= moment || self.first.turn.moment <= moment || self.periodic.moment <= moment {
             return false;
         }
-        self.sequence += 1;
         self.happen(moment, code);
         true
     }
