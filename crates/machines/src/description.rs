@@ -321,28 +321,29 @@ impl<'a> Reader<'a> {
     /// Reads a number in the simulator's unit of the quantity. Returns 0 after a fault.
     fn number(&self, key: &'static str, quantity: Quantity) -> u64 {
         let Some(Field { value, unit, place, .. }) = self.field(key) else { return 0 };
-        let (place, field) = (place.clone(), self.dotted(key));
-        let (Value::Number(number), Some(unit)) = (value, unit) else {
-            self.fail(match value {
-                Value::Number(_) => MachineFault::NoUnit { place, field, units: quantity.units() },
-                Value::Word(word) => {
-                    MachineFault::Uncountable { place, field, given: format!("{word:?}"), why: "is not a number" }
-                }
-            });
-            return 0;
+        // Texts are made for a fault only: a machine has a hundred numbers, and is read again for every cell.
+        let named = || (place.clone(), self.dotted(key));
+        let uncountable = |given: String, why| {
+            let (place, field) = named();
+            MachineFault::Uncountable { place, field, given, why }
         };
-        let given = format!("{number} {unit}");
-        match quantity.count(*number, unit) {
-            Ok(counted) => return counted,
-            Err(Unfit::Unit) => {
-                let (unit, units) = (unit.clone(), quantity.units());
-                self.fail(MachineFault::WrongUnit { place, field, unit, units });
+        let fault = match (value, unit) {
+            (Value::Word(word), _) => uncountable(format!("{word:?}"), "is not a number"),
+            (Value::Number(_), None) => {
+                let (place, field) = named();
+                MachineFault::NoUnit { place, field, units: quantity.units() }
             }
-            Err(Unfit::TooFine) => {
-                self.fail(MachineFault::Uncountable { place, field, given, why: "is finer than it is counted" });
-            }
-            Err(Unfit::TooLarge) => self.fail(MachineFault::Uncountable { place, field, given, why: "is too large" }),
-        }
+            (Value::Number(number), Some(unit)) => match quantity.count(*number, unit) {
+                Ok(counted) => return counted,
+                Err(Unfit::Unit) => {
+                    let (place, field) = named();
+                    MachineFault::WrongUnit { place, field, unit: unit.clone(), units: quantity.units() }
+                }
+                Err(Unfit::TooFine) => uncountable(format!("{number} {unit}"), "is finer than it is counted"),
+                Err(Unfit::TooLarge) => uncountable(format!("{number} {unit}"), "is too large"),
+            },
+        };
+        self.fail(fault);
         0
     }
 

@@ -183,8 +183,9 @@ impl Namespace {
     }
 
     fn write(&mut self, handle: Handle, length: u32) -> Result<Transfer, Reason> {
-        let OpenFile { file, offset, .. } = *self.opened(handle, Access::Read)?;
-        self.opened(handle, Access::Read)?.offset += u64::from(length);
+        let open = self.opened(handle, Access::Read)?;
+        let OpenFile { file, offset, .. } = *open;
+        open.offset += u64::from(length);
         Ok(self.write_at(file, offset, length))
     }
 

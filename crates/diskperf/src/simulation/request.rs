@@ -61,8 +61,9 @@ impl<'a> Request<'a> {
         for point in points {
             let (machine, swept) = self.points.point(point)?;
             let settings: Vec<(String, String)> = last_of_each(self.settings.iter().cloned().chain(swept));
-            // Only the table of 1983 has a half for each file system; other tables use the first file system.
-            let file_systems = if together { machine.parts(Kind::FileSystem).count() } else { 1 };
+            // Only the table of 1983 has a half for each file system; other tables use the first file system. A machine
+            // without any is laid out once, so that the check refuses it.
+            let file_systems = if together { machine.parts(Kind::FileSystem).count().max(1) } else { 1 };
             // Each file system by itself: all its programs on one drive, then on two.
             for file_system in 0..file_systems {
                 let described =

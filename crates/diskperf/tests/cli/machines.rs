@@ -254,6 +254,10 @@ fn missing_fields_of_machine_files_are_named() {
         &["mine.toml:3: drive.sectors_per_track is missing"],
     );
     refuses_own("like = \"vax780-sc780\"\nfile_systems = []\n", &["mine.toml:1: file_system: there is none"]);
+    // The table of 1983 has a half for each file system, and here none.
+    let cli = Cli::new();
+    fs::write(cli.path().join("mine.toml"), "like = \"vax780-sc780\"\nfile_systems = []\n").expect("a file");
+    refuses(&cli, &["./mine.toml", "classic1983", "--no-store"], &["mine.toml:1: file_system: there is none"]);
     refuses_own("like = \"vax780-sc780\"\ncontroler = \"uda50\"\n", &["mine.toml:2: controler", "perhaps controller"]);
     refuses_own("like = \"vax780-sc780\"\ndrive = \"rm05\"\n", &["mine.toml:2: drive: there is no part \"rm05\""]);
     refuses_own("like = \"vax780-sc780\"\ndrive = 3\n", &["mine.toml:2: drive: is neither a name nor a table"]);

@@ -32,7 +32,7 @@ use crate::controller::{Controller, Hardware, Signal, TimeAccount};
 use crate::cpu::{Cause, Completed, Process, Processor};
 use crate::description::{self, Description, Driver, Invalid, Kernel};
 use crate::drive::{Drive, start_counting, stop_counting};
-use crate::engine::{Engine, Event, Handler};
+use crate::engine::{Engine, Event, Handler, Happened};
 use crate::fs::FileSystem;
 use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
@@ -75,6 +75,8 @@ impl Chance {
 #[derive(Debug)]
 pub struct Computer {
     kernel: Kernel,
+    /// Time between two ticks of the clock.
+    tick: Nanos,
     driver: Driver,
     hardware: Hardware,
     controller: Controller,
@@ -133,7 +135,7 @@ impl Computer {
         let programs = drives * streams;
         let mut engine = Engine::new(chance.seed);
         let tick = Nanos(1_000_000_000 / u64::from(description.kernel.clock_hertz));
-        engine.calendar.schedule_after(Nanos(engine.prng.below(tick.0)), Event::Tick);
+        engine.calendar.repeat_after(Nanos(engine.prng.below(tick.0)));
         let tasks = Vec::from_iter(background::tasks(&description.kernel, drives, programs, &mut engine));
         let mut procs: Vec<Proc> = (0..programs + tasks.len()).map(|index| Proc::new(index % drives)).collect();
         procs[programs..].iter_mut().for_each(|task| task.paused = Some(Moment::ZERO));
@@ -164,6 +166,7 @@ impl Computer {
             watched_programs: vec![crate::time_accounts::ProgramTime::default(); programs],
             watchdog: Watchdog::new(),
             kernel: description.kernel.clone(),
+            tick,
             driver: description.controller.driver().clone(),
         })
     }
@@ -227,27 +230,26 @@ impl Computer {
     /// Handles the next event. Returns the process whose work on the processor has ended, if any. The processor then
     /// rests until the process gets new work and `dispatch` is called. If `may_end` is true, work that no other event
     /// interrupts may end, too.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, may_end: bool) -> Option<Process> {
         let event = self.hardware.engine.calendar.next().expect("the clock ticks for ever");
         match event {
-            Event::Cpu => match self.hardware.processor.completed(&self.hardware.engine) {
+            Happened::Movable => match self.hardware.processor.completed(&self.hardware.engine) {
                 Completed::Process(process) => return Some(process),
                 Completed::Interrupt(Handler::Controller(signal)) => return self.served(signal, may_end),
                 Completed::Section | Completed::Interrupt(_) => return self.dispatch_through(may_end),
             },
-            Event::Tick => {
-                let tick = Nanos(1_000_000_000 / u64::from(self.kernel.clock_hertz));
-                self.hardware.engine.calendar.schedule_after(tick, Event::Tick);
+            Happened::Periodic => {
+                self.hardware.engine.calendar.repeat_after(self.tick);
                 let Hardware { engine, processor, .. } = &mut self.hardware;
                 processor.serves_through(engine, self.kernel.clock_tick, Cause::Clock, Handler::Clock);
             }
-            Event::Awake(process) => {
+            Happened::Listed(Event::Awake(process)) => {
                 self.end_pause(usize::from(process));
                 return self.dispatch_through(may_end);
             }
             // If this interrupts, the processor handles the interrupt at once.
-            Event::Controller(event) => {
+            Happened::Listed(Event::Controller(event)) => {
                 if let Some(signal) = self.controller.happens(&mut self.hardware, event) {
                     return self.served(signal, may_end);
                 }
@@ -257,6 +259,7 @@ impl Computer {
     }
 
     /// Continues after an interrupt of the controller was served.
+    #[inline(never)]
     fn served(&mut self, signal: Signal, may_end: bool) -> Option<Process> {
         if let Some(request) = self.controller.served(&mut self.hardware, signal) {
             self.arrived(request);
@@ -269,6 +272,7 @@ impl Computer {
 
     /// Lets the processor go on, and handles events until the work of a program on it has ended. Returns `None` if the
     /// simulation must end before. It does not depend on the streams, so it is compiled once.
+    #[inline(never)]
     fn next_program(&mut self) -> Option<Process> {
         let mut ended = self.dispatch_through(true);
         loop {
@@ -325,9 +329,13 @@ impl Computer {
     }
 
     fn wake_sleepers(&mut self, buffer: BufferId) {
+        let wakes = |channel| channel == Channel::AnyBuffer || channel == Channel::Buffer(buffer);
+        if !self.sleepers.iter().any(|&(_, channel)| wakes(channel)) {
+            return;
+        }
         for _ in 0..self.sleepers.len() {
             let Some((process, channel)) = self.sleepers.pop_front() else { break };
-            if channel == Channel::AnyBuffer || channel == Channel::Buffer(buffer) {
+            if wakes(channel) {
                 self.wake(process);
             } else {
                 self.sleepers.push_back((process, channel));
@@ -356,7 +364,7 @@ impl Computer {
 
     fn pause(&mut self, process: Process, until: Moment<Virtual>) {
         // The clock goes on ticking during the pause.
-        let ticks = until.since(self.now()).0 / (1_000_000_000 / u64::from(self.kernel.clock_hertz));
+        let ticks = until.since(self.now()).0 / self.tick.0;
         self.watchdog.grant(2 * ticks + watchdog::PER_BLOCK);
         self.sleep_until(process, until);
     }
@@ -424,6 +432,7 @@ impl Computer {
     }
 
     /// Handles the next event between two streams, when only tasks run.
+    #[inline(never)]
     fn advance_tasks(&mut self) {
         if let Some(task) = self.advance(false) {
             self.go_on_task(task);

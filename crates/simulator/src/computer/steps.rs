@@ -78,20 +78,21 @@ impl Computer {
     fn next_step(&mut self, process: Process, returned: &mut bool) -> Option<Step> {
         let Computer { kernel, cache, file_systems, procs, hardware: Hardware { engine, processor, .. }, .. } = self;
         let proc = &mut procs[process];
-        if let Some(step) = proc.step.take() {
-            return Some(step);
+        if proc.step.is_some() {
+            return proc.step.take();
         }
         let drive = proc.drive;
         let file_system = &mut file_systems[drive];
-        loop {
-            let mut host = Host { kernel, cache, drive, held: proc.buffer };
+        let mut host = Host { kernel, cache, drive, held: proc.buffer };
+        let step = loop {
             let step = file_system.next(&mut proc.plan, &mut host);
-            proc.buffer = host.held;
-            let Step::Spend(cause, work) = step else { return Some(step) };
+            let Step::Spend(cause, work) = step else { break Some(step) };
             if !spend(processor, engine, process, (cause, work), returned) {
-                return None;
+                break None;
             }
-        }
+        };
+        proc.buffer = host.held;
+        step
     }
 
     fn hands(&mut self, process: Process) -> Hands<'_> {

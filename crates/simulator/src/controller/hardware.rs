@@ -78,7 +78,7 @@ impl Hardware {
         plan: [(Moment<Virtual>, Activity); COUNT],
     ) {
         let now = self.now();
-        self.occupied.account(&self.drives, now);
+        self.occupied.account(&mut self.drives, now);
         self.drives[usize::from(drive)].enter_then(activity, plan, now, &mut self.engine.timeline);
     }
 

@@ -42,6 +42,7 @@ impl Controller {
     }
 
     /// Takes a request.
+    #[inline(always)]
     pub(crate) fn submit(&mut self, hardware: &mut Hardware, request: Request) {
         let io = Io::from(request);
         match self {
@@ -53,6 +54,7 @@ impl Controller {
 
     /// Handles an event that the controller scheduled. Returns the signal of an interrupt that has been served at once:
     /// `served` must follow.
+    #[inline(always)]
     pub(crate) fn happens(&mut self, hardware: &mut Hardware, event: Event) -> Option<Signal> {
         match self {
             Controller::Massbus(massbus) => massbus.happens(hardware, event),
@@ -62,6 +64,7 @@ impl Controller {
     }
 
     /// Continues after an interrupt of the controller was served. Returns the request that this completes, if any.
+    #[inline(always)]
     pub(crate) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Request> {
         let io = match self {
             Controller::Massbus(massbus) => massbus.served(hardware, signal),

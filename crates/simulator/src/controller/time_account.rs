@@ -60,7 +60,7 @@ impl TimeAccount {
     /// Charges the time that has passed. Call this before any drive changes its activity, because that discards the
     /// drive's plan.
     #[inline]
-    pub(crate) fn account(&mut self, drives: &[Drive], now: Moment<Virtual>) {
+    pub(crate) fn account(&mut self, drives: &mut [Drive], now: Moment<Virtual>) {
         // A single drive has the same account.
         if !self.has_path && drives.len() > 1 {
             self.charge(drives, now);
@@ -69,10 +69,10 @@ impl TimeAccount {
 
     /// Outlined, because a controller with a path has nothing to charge here.
     #[inline(never)]
-    fn charge(&mut self, drives: &[Drive], now: Moment<Virtual>) {
+    fn charge(&mut self, drives: &mut [Drive], now: Moment<Virtual>) {
         while self.since < now {
             let (mut first, mut until) = (Activity::Idle, now);
-            for drive in drives {
+            for drive in &mut *drives {
                 let (activity, next) = drive.doing(self.since);
                 if RANKS[activity as usize] < RANKS[first as usize] {
                     first = activity;
@@ -86,7 +86,7 @@ impl TimeAccount {
 
     /// Returns the account until now, in the order of [`Activity::ALL`]. `accounts` are the drives' own accounts until
     /// now.
-    pub(crate) fn spent(&mut self, drives: &[Drive], accounts: &[Times], now: Moment<Virtual>) -> Times {
+    pub(crate) fn spent(&mut self, drives: &mut [Drive], accounts: &[Times], now: Moment<Virtual>) -> Times {
         if !self.has_path
             && let [only] = accounts
         {
@@ -117,7 +117,7 @@ mod tests {
         let mut drives = [0, 1].map(|index| Drive::new(&eagle(), index, 0));
         let (mut occupied, mut timeline) = (TimeAccount::new(false), Timeline::default());
         let mut enter = |drive: usize, activity, nanos, then: &[(Activity, u64)]| {
-            occupied.account(&drives, at(nanos));
+            occupied.account(&mut drives, at(nanos));
             drives[drive].enter_then(activity, [], at(nanos), &mut timeline);
             then.iter().for_each(|&(activity, nanos)| drives[drive].then(activity, at(nanos)));
         };
@@ -125,7 +125,7 @@ mod tests {
         enter(1, Activity::Controller, 20, &[(Activity::Seek, 25)]);
         enter(0, Activity::Idle, 70, &[]);
         enter(1, Activity::Idle, 90, &[]);
-        let all = occupied.spent(&drives, &[], at(100));
+        let all = occupied.spent(&mut drives, &[], at(100));
         let spent = |activity: Activity| all[activity as usize].0;
         assert_eq!((spent(Activity::Idle), spent(Activity::Seek), spent(Activity::Controller)), (20, 10 + 5 + 20, 5));
         assert_eq!((spent(Activity::Rotation), spent(Activity::Transfer)), (30, 10));
@@ -144,7 +144,7 @@ mod tests {
         occupied.pass(0, true, &spent(5, 0));
         occupied.pass(0, false, &spent(12, 8));
         occupied.pass(1, true, &spent(100, 100));
-        let all = occupied.spent(&[], &[spent(50, 50), spent(101, 103)], Moment::from_zero(Nanos(40)));
+        let all = occupied.spent(&mut [], &[spent(50, 50), spent(101, 103)], Moment::from_zero(Nanos(40)));
         assert_eq!(all[Activity::Rotation as usize..=Activity::Transfer as usize], [Nanos(7 + 1), Nanos(8 + 3)]);
         assert_eq!((all[Activity::Idle as usize], all.into_iter().sum()), (Nanos(40 - 19), Nanos(40)));
     }

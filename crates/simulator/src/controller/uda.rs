@@ -115,7 +115,7 @@ impl Uda {
                     // No room in the buffer is free yet.
                     self.go_on(hardware, drive);
                 } else {
-                    self.buffered -= self.reserved(io);
+                    self.buffered -= reserved(&self.settings, io);
                     self.responding.push_back(io);
                     hardware.schedule_after(self.settings.response, Event::Responds(drive));
                     self.all_go_on(hardware);
@@ -125,7 +125,7 @@ impl Uda {
                 hardware.transfer(false);
                 let io = self.delivering.pop_front().expect("a read whose data were delivered");
                 debug_assert_eq!(io.drive, drive, "the bus serves reads in order");
-                self.buffered -= self.reserved(io);
+                self.buffered -= reserved(&self.settings, io);
                 self.lanes[usize::from(io.drive)].delivering -= 1;
                 self.all_go_on(hardware);
                 self.responding.push_back(io);
@@ -160,9 +160,23 @@ impl Uda {
     /// Continues all drives in round-robin order, because there is room in the buffer again or a drive is free.
     fn all_go_on(&mut self, hardware: &mut Hardware) {
         let drives = self.lanes.len() as u8;
-        let first = self.first;
-        for place in 0..drives {
-            self.go_on(hardware, (first + place) % drives);
+        let mut drive = self.first;
+        for _ in 0..drives {
+            self.go_on(hardware, drive);
+            drive = if drive + 1 == drives { 0 } else { drive + 1 };
+        }
+    }
+
+    /// Starts whatever can be started for a drive. Usually nothing can, so only the question is inlined.
+    #[inline]
+    fn go_on(&mut self, hardware: &mut Hardware, drive: u8) {
+        let lane = &self.lanes[usize::from(drive)];
+        let is_free = lane.busy.is_none();
+        let has_place = is_free || (lane.fetched.len() as u32) < self.settings.fetched_writes;
+        if (has_place && lane.fetching.is_none() && !lane.queue.is_empty()) || (is_free && !lane.fetched.is_empty()) {
+            self.start(hardware, drive);
+        } else if is_free {
+            self.show(hardware, drive);
         }
     }
 
@@ -170,16 +184,22 @@ impl Uda {
     ///   1. a write: its data are fetched, even while the drive is busy, as far as buffer and settings allow;
     ///   2. a read, if the drive is free and no write is before it;
     ///   3. a write whose data are in the buffer, if the drive is free.
-    fn go_on(&mut self, hardware: &mut Hardware, drive: u8) {
-        let lane = &self.lanes[usize::from(drive)];
-        if let Some(io) = lane.queue.first() {
-            let room = self.buffered + self.reserved(io) <= self.settings.buffer_sectors;
-            let ahead = (lane.fetched.len() as u32) < self.settings.fetched_writes;
-            let free = lane.fetched.is_empty() && lane.busy.is_none();
-            if room && lane.fetching.is_none() && if io.reads { free } else { ahead } {
-                self.buffered += self.reserved(io);
-                self.first = (drive + 1) % self.lanes.len() as u8;
-                let lane = &mut self.lanes[usize::from(drive)];
+    #[inline(never)]
+    fn start(&mut self, hardware: &mut Hardware, drive: u8) {
+        let drives = self.lanes.len();
+        let lane = &mut self.lanes[usize::from(drive)];
+        if lane.fetching.is_none()
+            && let Some(io) = lane.queue.first()
+        {
+            let is_ready = if io.reads {
+                lane.busy.is_none() && lane.fetched.is_empty()
+            } else {
+                (lane.fetched.len() as u32) < self.settings.fetched_writes
+            };
+            let buffered = self.buffered + reserved(&self.settings, io);
+            if is_ready && buffered <= self.settings.buffer_sectors {
+                self.buffered = buffered;
+                self.first = if usize::from(drive) + 1 == drives { 0 } else { drive + 1 };
                 lane.queue.take_first();
                 if io.reads {
                     // 2
@@ -198,11 +218,13 @@ impl Uda {
         {
             self.turn_to(hardware, io);
             self.go_on(hardware, drive);
+        } else {
+            self.show(hardware, drive);
         }
-        self.show(hardware, drive);
     }
 
     /// Sets the activity of a drive that is not busy: what it waits for.
+    #[inline(never)]
     fn show(&self, hardware: &mut Hardware, drive: u8) {
         let lane = &self.lanes[usize::from(drive)];
         if lane.busy.is_some() {
@@ -219,11 +241,6 @@ impl Uda {
         if !hardware.drive(drive).does(activity) {
             hardware.enter(drive, activity);
         }
-    }
-
-    /// Sectors of the buffer that a request takes. A request larger than the buffer streams through all of it.
-    fn reserved(&self, io: Io) -> u32 {
-        u32::from(io.sectors).min(self.settings.buffer_sectors)
     }
 
     /// Time to move one sector between buffer and memory: that of the slower of bus and controller.
@@ -251,10 +268,13 @@ impl Uda {
         (begins, self.bus_free)
     }
 
+    /// Outlined: otherwise all that it needs would be looked up before it is known that there is something to fetch.
+    #[inline(never)]
     fn fetch(&mut self, hardware: &mut Hardware, io: Io) {
         let command = hardware.engine.jittered(self.settings.command, self.settings.jitter_permille);
         let from = hardware.now() + command;
-        let (begins, fetched) = self.take_bus(hardware, from, self.reserved(io), Direction::FromMemory, from);
+        let (begins, fetched) =
+            self.take_bus(hardware, from, reserved(&self.settings, io), Direction::FromMemory, from);
         hardware.schedule_at(begins, Event::BusBegins(0));
         hardware.schedule_at(fetched, Event::Fetched(io.drive));
     }
@@ -319,6 +339,11 @@ impl Uda {
             None => Nanos::ZERO,
         }
     }
+}
+
+/// Sectors of the buffer that a request takes. A request larger than the buffer streams through all of it.
+fn reserved(settings: &description::Uda, io: Io) -> u32 {
+    u32::from(io.sectors).min(settings.buffer_sectors)
 }
 
 fn waiting(hardware: &mut Hardware, io: Io) -> Waiting<Io> {

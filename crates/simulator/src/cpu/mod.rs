@@ -17,7 +17,7 @@ use units::{Moment, Nanos, Virtual};
 use work::Work;
 
 use crate::description;
-use crate::engine::{Engine, Event};
+use crate::engine::Engine;
 use crate::faults::{self, Fault};
 use crate::timeline::Track;
 
@@ -52,8 +52,10 @@ pub(crate) struct Processor<H> {
     spent: CpuSpent,
 }
 
-/// Current work of the processor.
+/// Current work of the processor. Its tag is a byte of its own, which is cheaper to look at than a value that no field
+/// can have.
 #[derive(Clone, Copy, Debug)]
+#[repr(u8)]
 enum Mode<H> {
     Idle,
     Process(Process),
@@ -174,29 +176,34 @@ impl<H: Copy> Processor<H> {
             }
     }
 
-    /// Gives the current process work that takes `work` on a VAX-11/780. If `may_end` is true and no other event comes
-    /// first, the process completes it at once, and this returns true. Otherwise the process begins it at the next
-    /// `dispatch`. Work that is completed at once is equivalent to `dispatch`, the next event and `completed`.
+    /// Gives the current process work that takes `work` on a VAX-11/780. If `may_begin` is true and no interrupt waits,
+    /// the process begins it at once; otherwise at the next `dispatch`. Returns true if it has also completed it: no
+    /// other event comes first. Equivalent to `dispatch`, and then to the next event and `completed`.
     #[inline(always)]
     pub(crate) fn spend(
         &mut self,
         engine: &mut Engine,
         process: Process,
         (cause, work): (Cause, Nanos),
-        may_end: bool,
+        may_begin: bool,
     ) -> bool {
         let left = self.priced(engine, work, cause);
+        debug_assert!(self.current == Some(process) && !self.is_at_work() && !self.held_off, "it has the processor");
         let own = &mut self.processes[process];
         debug_assert!(own.left + own.switch == Nanos::ZERO && self.since == engine.now(), "work before is complete");
-        (own.cause, own.begun) = (cause, false);
-        if may_end && self.interrupts.is_empty() && !engine.timeline.is_kept() {
+        let begins = may_begin && self.interrupts.is_empty() && !engine.timeline.is_kept();
+        (own.cause, own.begun) = (cause, begins);
+        if begins {
             let duration = slowdown::duration(left, self.slow_down_permille);
-            if engine.calendar.happens_next(duration, Event::Cpu) {
+            if engine.calendar.movable_happens_next(duration) {
                 self.since = engine.now();
                 own.charged.running[cause as usize] += left;
                 own.charged.running[Cause::Slowed as usize] += duration - left;
                 return true;
             }
+            self.mode = Mode::Process(process);
+            self.priced = (engine.now(), Nanos::ZERO);
+            engine.calendar.put_off(duration);
         }
         own.left = left;
         false
@@ -247,7 +254,7 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Ends the current interrupt or process work. The processor then idles until `dispatch`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(&mut self, engine: &Engine) -> Completed<H> {
         if self.held_off {
             return self.completed_while_interrupts_wait(engine);
@@ -399,7 +406,7 @@ impl<H: Copy> Processor<H> {
         let section = if self.held_off { self.section_left(process) } else { None };
         let work = &mut self.processes[process];
         let time = slowdown::duration(section.unwrap_or(work.left + work.switch), self.slow_down_permille);
-        if may_end && !self.held_off && engine.calendar.happens_next(time, Event::Cpu) {
+        if may_end && !self.held_off && engine.calendar.movable_happens_next(time) {
             self.since = engine.now();
             work.complete(time);
             return Some(process);
@@ -426,7 +433,7 @@ impl<H: Copy> Processor<H> {
         }
         let left = self.priced(engine, work, cause);
         // Without a slowdown, the current work ends that much later, and nothing else changes.
-        if self.slow_down_permille == 0 && engine.calendar.delay_movable(left, Event::Cpu) {
+        if self.slow_down_permille == 0 && engine.calendar.delay_movable(left) {
             self.since = self.since + left;
             self.charge_interrupt(cause, left, left);
         } else if self.serve_through(engine, Interrupt { left, cause, handler }) {
@@ -442,7 +449,7 @@ impl<H: Copy> Processor<H> {
         // The current work is delayed in any case.
         engine.calendar.take_back();
         let duration = slowdown::duration(left, self.slow_down_permille);
-        if engine.calendar.happens_next(duration, Event::Cpu) {
+        if engine.calendar.movable_happens_next(duration) {
             self.since = engine.now();
             self.charge_interrupt(cause, left, duration);
             return true;

@@ -108,7 +108,8 @@ impl Lfs {
             return Err(Invalid::new("file_system.segment_bytes", what, "larger segments, or a larger clean_below"));
         }
         let within = Invalid::unless_within;
-        within("file_system.clean_below", self.clean_below.into(), 3, segments / 2, "the cleaner itself needs three")?;
+        let hint = "three for the cleaner itself, and at most half of the segments";
+        within("file_system.clean_below", self.clean_below.into(), 3, segments / 2, hint)?;
         let until = self.clean_until.into();
         within("file_system.clean_until", until, self.clean_below.into(), segments / 2, "from clean_below on")?;
         within("file_system.batch", self.batch.into(), 1, segments, "Sprite cleaned a few tens at a time")?;

@@ -15,7 +15,7 @@ use crate::controller::{Controller, Hardware, Signal, TimeAccount};
 use crate::cpu::{Cause, Completed, Processor};
 use crate::description::{self, Description, Invalid, SECTOR_BYTES};
 use crate::drive::Drive;
-use crate::engine::{Engine, Event, Handler};
+use crate::engine::{Engine, Event, Handler, Happened};
 
 /// Largest piece of a request: `minphys` of 4.2BSD limits raw transfers to 63 Kbytes (sys/vax/vax/machdep.c).
 const MOST_PIECE_SECTORS: u32 = 63 * 1024 / SECTOR_BYTES;
@@ -114,13 +114,13 @@ impl RawDrive {
     }
 
     /// Handles the next event. Returns the request of the tape that it completes, if any.
-    fn advance(&mut self, event: Event) -> Option<usize> {
+    fn advance(&mut self, event: Happened<Event>) -> Option<usize> {
         let done = match event {
-            Event::Controller(event) => {
+            Happened::Listed(Event::Controller(event)) => {
                 let signal = self.controller.happens(&mut self.hardware, event)?;
                 self.served(signal)
             }
-            Event::Cpu => match self.hardware.processor.completed(&self.hardware.engine) {
+            Happened::Movable => match self.hardware.processor.completed(&self.hardware.engine) {
                 Completed::Interrupt(Handler::Driver(slot)) => {
                     self.submit(usize::from(slot));
                     None
@@ -128,7 +128,7 @@ impl RawDrive {
                 Completed::Interrupt(Handler::Controller(signal)) => self.served(signal),
                 _ => None,
             },
-            Event::Tick | Event::Awake(_) => return None,
+            Happened::Periodic | Happened::Listed(Event::Awake(_)) => return None,
         };
         self.hardware.processor.dispatch(&mut self.hardware.engine);
         done
@@ -273,7 +273,7 @@ impl TapePlayer for RawDrive {
         self.pause_next(&mut progress);
         while progress.pauses || progress.in_flight > 0 {
             let event = self.hardware.engine.calendar.next().expect("a request in flight has an event");
-            if event == Event::Awake(0) {
+            if event == Happened::Listed(Event::Awake(0)) {
                 self.start_next(&mut progress);
             } else if let Some(index) = self.advance(event) {
                 self.complete(&mut progress, Some(index));
@@ -291,7 +291,7 @@ impl TapePlayer for RawDrive {
     fn rest(&mut self, time: Nanos) -> Result<(), Invalid> {
         self.hardware.engine.calendar.schedule_after(time, Event::Awake(0));
         while let Some(event) = self.hardware.engine.calendar.next() {
-            if event == Event::Awake(0) {
+            if event == Happened::Listed(Event::Awake(0)) {
                 break;
             }
             self.advance(event);

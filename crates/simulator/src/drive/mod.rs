@@ -29,8 +29,9 @@ pub(crate) struct Drive {
     pub(crate) cylinder: u32,
     activity: Activity,
     since: Moment<Virtual>,
-    /// The activity when the plan was made.
-    entered: Activity,
+    /// The activity at the moment of the last `doing`, and when the next planned one begins; [`NEVER`] if all have
+    /// begun.
+    asked: (Activity, Moment<Virtual>),
     /// The planned activities with their beginnings, in order. `done` of them have begun; `known` are planned.
     plan: [(Moment<Virtual>, Activity); PLANNED],
     done: usize,
@@ -57,7 +58,7 @@ impl Drive {
             cylinder: description.first_sector / description.sectors_per_cylinder(),
             activity: Activity::Idle,
             since: Moment::ZERO,
-            entered: Activity::Idle,
+            asked: (Activity::Idle, NEVER),
             plan: [(Moment::ZERO, Activity::Idle); PLANNED],
             done: 0,
             known: 0,
@@ -121,8 +122,9 @@ impl Drive {
     ) {
         self.account(now, timeline);
         self.plan[..COUNT].copy_from_slice(&plan);
-        (self.done, self.known, self.entered) = (0, COUNT, activity);
+        (self.done, self.known) = (0, COUNT);
         self.coming = plan.first().map_or(NEVER, |(from, _)| *from);
+        self.asked = (activity, self.coming);
         self.change(activity, now, timeline);
     }
 
@@ -137,22 +139,23 @@ impl Drive {
         if self.known == self.done {
             self.coming = from;
         }
+        if self.asked.1 == NEVER {
+            self.asked.1 = from;
+        }
         self.plan[self.known] = (from, activity);
         self.known += 1;
     }
 
-    /// Returns the activity at a moment that is not before the plan was made, and its planned end; [`NEVER`] if there
-    /// is none.
+    /// Returns the activity at a moment, and its planned end; [`NEVER`] if there is none. The moment must not be before
+    /// that of the last call, nor before the plan was made.
     #[inline]
-    pub(crate) fn doing(&self, at: Moment<Virtual>) -> (Activity, Moment<Virtual>) {
-        let mut doing = self.entered;
-        for &(from, activity) in &self.plan[..self.known] {
-            if from > at {
-                return (doing, from);
-            }
-            doing = activity;
+    pub(crate) fn doing(&mut self, at: Moment<Virtual>) -> (Activity, Moment<Virtual>) {
+        if self.asked.1 <= at {
+            let planned = &self.plan[..self.known];
+            let next = planned.iter().position(|&(from, _)| from > at).unwrap_or(planned.len());
+            self.asked = (planned[next - 1].1, planned.get(next).map_or(NEVER, |&(from, _)| from));
         }
-        (doing, NEVER)
+        self.asked
     }
 
     /// Returns the time by activity until now.

@@ -7,12 +7,28 @@ use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
 
-/// An event with a number that identifies it in the hash.
+/// An event in the list, with a number that identifies it in the hash.
 pub(crate) trait Coded: Copy {
-    /// The event that can be put off: the end of the processor's current work.
-    const MOVABLE: Self;
+    /// The event of an entry that does not happen.
+    const NEVER: Self;
+    /// The number of the movable event, and that of the periodic one.
+    const MOVABLE: u64;
+    const PERIODIC: u64;
 
     fn code(self) -> u64;
+}
+
+/// An event that has happened. Its tag is a byte of its own, which is cheaper to look at than a value that no field can
+/// have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Happened<E> {
+    /// The one that can be put off: the processor's current work has ended.
+    Movable,
+    /// The one that comes again and again: the clock ticks.
+    Periodic,
+    /// One of the list.
+    Listed(E),
 }
 
 /// Future events, and the current moment.
@@ -20,14 +36,16 @@ pub(crate) trait Coded: Copy {
 pub(crate) struct Calendar<E> {
     now: Moment<Virtual>,
     sequence: u64,
-    /// The next event. Its moment is [`NEVER`] if there is none.
+    /// The next event of the list. Its moment is [`NEVER`] if there is none.
     first: Entry<E>,
-    /// The events after it, the next one last. There are only a few: one for the clock, two or three for each drive,
-    /// one for each paused process. For so few, a sorted vector is faster than a heap.
+    /// The events after it, the next one last. There are only a few: two or three for each drive, one for each paused
+    /// process. For so few, a sorted vector is faster than a heap.
     later: Vec<Entry<E>>,
     /// When the end of the processor's current work comes, and its sequence number: the one event that is rescheduled
     /// and canceled all the time. The moment is [`NEVER`] if there is none.
-    movable: (Moment<Virtual>, u64),
+    movable: Turn,
+    /// When the clock ticks. In the list, this event would come after most others, and take the longest search.
+    periodic: Turn,
     hash: u64,
     happened: u64,
 }
@@ -37,9 +55,26 @@ const NEVER: Moment<Virtual> = Moment::from_zero(Nanos(u64::MAX));
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
+    turn: Turn,
+    event: E,
+}
+
+/// The moment of an event, and the sequence number of its scheduling. Events of the same moment stay in that order.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
     moment: Moment<Virtual>,
     sequence: u64,
-    event: E,
+}
+
+impl Turn {
+    const NEVER: Turn = Turn { moment: NEVER, sequence: u64::MAX };
+
+    /// A single comparison is faster than two: usually the moments differ.
+    #[inline(always)]
+    fn is_before(self, other: Turn) -> bool {
+        let key = |turn: Turn| u128::from(turn.moment.since_zero().0) << u64::BITS | u128::from(turn.sequence);
+        key(self) < key(other)
+    }
 }
 
 impl<E: Coded> Calendar<E> {
@@ -47,9 +82,10 @@ impl<E: Coded> Calendar<E> {
         Calendar {
             now: Moment::ZERO,
             sequence: 0,
-            first: Entry { moment: NEVER, sequence: u64::MAX, event: E::MOVABLE },
+            first: Entry { turn: Turn::NEVER, event: E::NEVER },
             later: Vec::with_capacity(16),
-            movable: (NEVER, u64::MAX),
+            movable: Turn::NEVER,
+            periodic: Turn::NEVER,
             hash: 0xcbf2_9ce4_8422_2325,
             happened: 0,
         }
@@ -77,91 +113,129 @@ impl<E: Coded> Calendar<E> {
     /// Schedules an event at `moment`.
     #[inline]
     pub(crate) fn schedule_at(&mut self, moment: Moment<Virtual>, event: E) {
-        assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
-        self.sequence += 1;
-        let entry = Entry { moment, sequence: self.sequence, event };
-        // Events of the same moment stay in the order of their scheduling.
-        if moment < self.first.moment {
+        if moment < self.now {
+            in_the_past(moment, self.now);
+        }
+        let entry = Entry { turn: self.turn(moment), event };
+        if moment < self.first.turn.moment {
             self.later.push(core::mem::replace(&mut self.first, entry));
             return;
         }
         self.later.push(entry);
-        let mut place = self.later.len() - 1;
-        while place > 0 && self.later[place - 1].moment <= moment {
-            self.later[place] = self.later[place - 1];
-            place -= 1;
+        let mut rest = self.later.as_mut_slice();
+        while let [later @ .., place] = rest {
+            match later.last() {
+                Some(other) if other.turn.moment <= moment => *place = *other,
+                _ => {
+                    *place = entry;
+                    return;
+                }
+            }
+            rest = later;
         }
-        self.later[place] = entry;
     }
 
     /// Schedules the movable event after `delay`, instead of its previous moment.
     #[inline]
     pub(crate) fn put_off(&mut self, delay: Nanos) {
+        self.movable = self.turn(self.now + delay);
+    }
+
+    /// Schedules the periodic event after `delay`, instead of its previous moment.
+    #[inline]
+    pub(crate) fn repeat_after(&mut self, delay: Nanos) {
+        self.periodic = self.turn(self.now + delay);
+    }
+
+    #[inline(always)]
+    fn turn(&mut self, moment: Moment<Virtual>) -> Turn {
         self.sequence += 1;
-        self.movable = (self.now + delay, self.sequence);
+        Turn { moment, sequence: self.sequence }
     }
 
     /// Cancels the movable event.
     #[inline]
     pub(crate) fn take_back(&mut self) {
-        self.movable.0 = NEVER;
+        self.movable = Turn::NEVER;
     }
 
     /// Advances the clock to the next event, and removes the event.
-    #[inline]
-    pub(crate) fn next(&mut self) -> Option<E> {
-        let movable = self.movable;
-        let Entry { moment, sequence, event } = self.first;
-        if moment < movable.0 || (moment == movable.0 && sequence < movable.1) {
-            // The last one does not happen: it was the first when no event was scheduled.
-            self.first = self.later.pop().expect("an event that does not happen");
-            self.happen(moment, event);
-            return Some(event);
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<Happened<E>> {
+        let Entry { turn, event } = self.first;
+        if turn.is_before(self.movable) {
+            if turn.is_before(self.periodic) {
+                // The last one does not happen: it was the first when no event was scheduled.
+                self.first = self.later.pop().expect("an event that does not happen");
+                self.happen(turn.moment, event.code());
+                return Some(Happened::Listed(event));
+            }
+        } else if self.movable.is_before(self.periodic) {
+            let moment = core::mem::replace(&mut self.movable, Turn::NEVER).moment;
+            self.happen(moment, E::MOVABLE);
+            return Some(Happened::Movable);
         }
-        if movable.0 == NEVER {
+        if self.periodic.moment == NEVER {
             return None;
         }
-        self.movable.0 = NEVER;
-        self.happen(movable.0, E::MOVABLE);
-        Some(E::MOVABLE)
+        let moment = core::mem::replace(&mut self.periodic, Turn::NEVER).moment;
+        self.happen(moment, E::PERIODIC);
+        Some(Happened::Periodic)
     }
 
     /// Schedules an event and takes it at once, without storing it, if it is the next one. Returns whether it was.
     /// Events already scheduled for the same moment come first.
     #[inline]
     pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
+        self.passes(delay, event.code())
+    }
+
+    /// Does the same as `happens_next` with the movable event, which must not be scheduled otherwise.
+    #[inline]
+    pub(crate) fn movable_happens_next(&mut self, delay: Nanos) -> bool {
+        self.passes(delay, E::MOVABLE)
+    }
+
+    #[inline(always)]
+    fn passes(&mut self, delay: Nanos, code: u64) -> bool {
         let moment = self.now + delay;
-        if self.movable.0 <= moment || self.first.moment <= moment {
+        if self.movable.moment <= moment || self.first.turn.moment <= moment || self.periodic.moment <= moment {
             return false;
         }
-        self.sequence += 1;
-        self.happen(moment, event);
+        self.happen(moment, code);
         true
     }
 
-    /// Schedules an event, takes it at once, and delays the movable event by the same time. Returns false and changes
-    /// nothing if another event comes before. Equivalent to `take_back`, `happens_next` and `put_off`.
+    /// Schedules a movable event, takes it at once, and delays the scheduled one by the same time. Returns false and
+    /// changes nothing if another event comes before. Equivalent to `take_back`, `movable_happens_next` and `put_off`.
     #[inline]
-    pub(crate) fn delay_movable(&mut self, delay: Nanos, event: E) -> bool {
+    pub(crate) fn delay_movable(&mut self, delay: Nanos) -> bool {
         let moment = self.now + delay;
-        if self.first.moment <= moment {
+        if self.first.turn.moment <= moment || self.periodic.moment <= moment {
             return false;
         }
         self.sequence += 1;
-        if self.movable.0 != NEVER {
-            self.movable = (self.movable.0 + delay, self.sequence);
+        if self.movable.moment != NEVER {
+            self.movable = Turn { moment: self.movable.moment + delay, sequence: self.sequence };
         }
-        self.happen(moment, event);
+        self.happen(moment, E::MOVABLE);
         true
     }
 
     #[inline]
-    fn happen(&mut self, moment: Moment<Virtual>, event: E) {
+    fn happen(&mut self, moment: Moment<Virtual>, code: u64) {
         self.now = moment;
         self.happened += 1;
         let nanos = moment.since_zero().0;
-        self.hash = (self.hash ^ nanos).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23) ^ event.code();
+        self.hash = (self.hash ^ nanos).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23) ^ code;
     }
+}
+
+/// Apart from `schedule_at`, which is shorter without the message.
+#[cold]
+#[inline(never)]
+fn in_the_past(moment: Moment<Virtual>, now: Moment<Virtual>) -> ! {
+    panic!("an event in the past: {moment:?} at {now:?}");
 }
 
 #[cfg(test)]
@@ -169,11 +243,22 @@ mod tests {
     use super::*;
 
     impl Coded for u64 {
+        const NEVER: u64 = 0;
         const MOVABLE: u64 = 3;
+        const PERIODIC: u64 = 5;
 
         fn code(self) -> u64 {
             self
         }
+    }
+
+    /// The next event by its number.
+    fn next(calendar: &mut Calendar<u64>) -> Option<u64> {
+        calendar.next().map(|happened| match happened {
+            Happened::Movable => u64::MOVABLE,
+            Happened::Periodic => u64::PERIODIC,
+            Happened::Listed(event) => event,
+        })
     }
 
     #[test]
@@ -183,7 +268,7 @@ mod tests {
             calendar.schedule_after(Nanos(delay), event);
         }
         let order: Vec<(u64, u64)> =
-            core::iter::from_fn(|| calendar.next().map(|event| (event, calendar.now().since_zero().0))).collect();
+            core::iter::from_fn(|| next(&mut calendar).map(|event| (event, calendar.now().since_zero().0))).collect();
         assert_eq!(order, [(4, 0), (2, 3), (1, 5), (3, 5)]);
     }
 
@@ -194,8 +279,22 @@ mod tests {
         calendar.schedule_after(Nanos(2), 2);
         calendar.put_off(Nanos(2));
         calendar.schedule_after(Nanos(2), 4);
-        let order: Vec<u64> = core::iter::from_fn(|| calendar.next()).collect();
+        let order: Vec<u64> = core::iter::from_fn(|| next(&mut calendar)).collect();
         assert_eq!(order, [2, 3, 4]);
+    }
+
+    #[test]
+    fn the_periodic_event_comes_among_the_others() {
+        let mut calendar = Calendar::new();
+        calendar.schedule_after(Nanos(2), 1);
+        calendar.repeat_after(Nanos(2));
+        calendar.put_off(Nanos(2));
+        calendar.schedule_after(Nanos(2), 2);
+        assert!(!calendar.happens_next(Nanos(2), 4) && !calendar.delay_movable(Nanos(2)));
+        let before = [(); 2].map(|()| next(&mut calendar));
+        calendar.repeat_after(Nanos(1));
+        let after = [(); 4].map(|()| next(&mut calendar));
+        assert_eq!((before, after), ([Some(1), Some(5)], [Some(3), Some(2), Some(5), None]));
     }
 
     #[test]
@@ -204,7 +303,7 @@ mod tests {
         calendar.put_off(Nanos(1));
         calendar.schedule_after(Nanos(2), 2);
         calendar.take_back();
-        assert_eq!((calendar.next(), calendar.next()), (Some(2), None));
+        assert_eq!((next(&mut calendar), next(&mut calendar)), (Some(2), None));
     }
 
     #[test]
@@ -217,7 +316,7 @@ mod tests {
             long.schedule_after(Nanos(delay), 2);
             assert_eq!(cut.happens_next(Nanos(delay), 2), short);
             if short {
-                assert_eq!(long.next(), Some(2));
+                assert_eq!(next(&mut long), Some(2));
                 assert_eq!((long.now(), long.hash(), long.happened()), (cut.now(), cut.hash(), cut.happened()));
             }
         }
@@ -233,10 +332,11 @@ mod tests {
         };
         let (mut parts, mut whole) = (calendar(), calendar());
         parts.take_back();
-        assert!(parts.happens_next(Nanos(5), 2));
+        assert!(parts.movable_happens_next(Nanos(5)));
         parts.put_off(Nanos(4));
-        assert!(!whole.delay_movable(Nanos(9), 2) && whole.delay_movable(Nanos(5), 2));
-        let rest = |mut calendar: Calendar<u64>| (calendar.hash(), [(); 3].map(|()| calendar.next()), calendar.hash());
+        assert!(!whole.delay_movable(Nanos(9)) && whole.delay_movable(Nanos(5)));
+        let rest =
+            |mut calendar: Calendar<u64>| (calendar.hash(), [(); 3].map(|()| next(&mut calendar)), calendar.hash());
         // The movable event comes after the one that was scheduled before for the same moment.
         assert_eq!(rest(whole), rest(parts));
     }
@@ -248,7 +348,7 @@ mod tests {
             for &(delay, event) in events {
                 calendar.schedule_after(Nanos(delay), event);
             }
-            while calendar.next().is_some() {}
+            while next(&mut calendar).is_some() {}
             calendar.hash()
         };
         assert_eq!(hash(&[(1, 1), (2, 2)]), hash(&[(2, 2), (1, 1)]));
@@ -261,7 +361,7 @@ mod tests {
     fn events_in_the_past_panic() {
         let mut calendar = Calendar::new();
         calendar.schedule_after(Nanos(5), 1);
-        calendar.next();
+        next(&mut calendar);
         calendar.schedule_at(Moment::from_zero(Nanos(4)), 2);
     }
 }

@@ -3,13 +3,9 @@
 use super::Coded;
 use crate::controller::{self, Signal};
 
-/// An event of a computer.
+/// An event of a computer, besides the end of the processor's current work and the tick of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The current work on the processor has ended.
-    Cpu,
-    /// The clock ticks.
-    Tick,
     /// The pause of a process has ended.
     Awake(u8),
     /// An event in the controller.
@@ -17,13 +13,13 @@ pub(crate) enum Event {
 }
 
 impl Coded for Event {
-    const MOVABLE: Event = Event::Cpu;
+    const NEVER: Event = Event::Awake(0);
+    const MOVABLE: u64 = 1;
+    const PERIODIC: u64 = 2;
 
     #[inline]
     fn code(self) -> u64 {
         match self {
-            Event::Cpu => 1,
-            Event::Tick => 2,
             Event::Awake(process) => 3 << 16 | u64::from(process),
             Event::Controller(event) => 4 << 16 | event.code(),
         }

@@ -6,7 +6,7 @@ mod event;
 
 use units::{Moment, Nanos, Prng, Virtual};
 
-pub(crate) use calendar::{Calendar, Coded};
+pub(crate) use calendar::{Calendar, Coded, Happened};
 pub(crate) use event::{Event, Handler};
 
 use crate::timeline::Timeline;

@@ -220,7 +220,7 @@ fn critical_sections_delay_interrupts() -> bool {
     // The last millisecond of three.
     processor.spend(&mut engine, 0, (Cause::BlockRead, Nanos::from_millis(3)), false);
     processor.dispatch(&mut engine);
-    engine.calendar.schedule_after(Nanos::from_micros(2500), crate::engine::Event::Tick);
+    engine.calendar.repeat_after(Nanos::from_micros(2500));
     engine.calendar.next();
     processor.interrupt(&mut engine, Nanos::from_micros(100), Cause::Interrupt, ());
     engine.calendar.next();

@@ -47,6 +47,10 @@ impl<T: Copy> DriveQueue<T> {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     pub(crate) fn first(&self) -> Option<T> {
         self.waiting.first().map(|waiting| waiting.request)
     }
