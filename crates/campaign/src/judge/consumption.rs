@@ -97,8 +97,9 @@ fn device(runs: &[&PhaseResult], is_simulated: bool) -> Option<DeviceWork> {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
-            all.requests_time += used.reading + used.writing;
+            all.requests_time += used.reading + used.writing + used.discarding;
             all.requests += used.reads + used.writes;
+            all.discarding += used.discarding;
             all.bytes += used.moved.read + used.moved.written;
         }
     }
