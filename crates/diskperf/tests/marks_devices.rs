@@ -391,3 +391,22 @@ fn data_journaling_gets_the_amplify_warning() {
     assert_eq!(marked(&run(journaled, "1MiB"), "amplify"), set(&[]), "what is small has much beside it");
     assert_eq!(marked(&run("image:ext4,size=192MiB", "16MiB"), "amplify"), set(&[]));
 }
+
+#[test]
+fn only_large_commits_can_get_the_amplify_warning() {
+    need_disk!("mkfs.ext4");
+    let folder = Cli::new();
+    let run = |call: &str, target: &str| {
+        let load =
+            ["io", "commit", "--bs", call, "--size", "16MiB", "--time", "60s", "--rounds", "1", "--json", target];
+        let all = cells_of(&testkit::run(&program(), folder.path(), &load));
+        let cell = cell(&all, "commit", "commit");
+        let io = |key: &str| cell["io"][key].as_u64().expect("bytes");
+        (mark(cell, "amplify").is_some(), io("device_written") as f64 / io("program_bytes") as f64)
+    };
+    // An ordinary commit writes its block, the inode and the journal.
+    let (is_marked, times) = run("16KiB", "image:ext4,size=192MiB");
+    assert!(!is_marked && times > 1.5, "{times}");
+    let (is_marked, times) = run("1MiB", "image:ext4,size=192MiB,mount=data=journal");
+    assert!(is_marked && times > 1.5, "{times}");
+}

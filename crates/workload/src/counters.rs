@@ -120,6 +120,12 @@ pub struct DeviceUse {
     pub writing: Nanos,
     /// Time of the flushes; `None` if they are not timed.
     pub flushing: Option<Nanos>,
+    /// Discards completed. They tell the device that it may forget blocks, and move no bytes.
+    #[serde(default)]
+    pub discards: u64,
+    /// Time of the discards.
+    #[serde(default)]
+    pub discarding: Nanos,
     /// Time with at least one request in flight. A real kernel samples this only at its clock tick, so the figure is
     /// rough over few ticks.
     pub busy: Nanos,
@@ -128,7 +134,7 @@ pub struct DeviceUse {
 impl DeviceUse {
     /// Returns whether any request completed.
     pub fn did_anything(&self) -> bool {
-        self.reads + self.writes + self.moved.flushes > 0
+        self.reads + self.writes + self.moved.flushes + self.discards > 0
     }
 
     /// The activity since an earlier reading.
@@ -140,6 +146,8 @@ impl DeviceUse {
             reading: self.reading.saturating_sub(earlier.reading),
             writing: self.writing.saturating_sub(earlier.writing),
             flushing: self.flushing.zip(earlier.flushing).map(|(now, before)| now.saturating_sub(before)),
+            discards: self.discards.saturating_sub(earlier.discards),
+            discarding: self.discarding.saturating_sub(earlier.discarding),
             busy: self.busy.saturating_sub(earlier.busy),
         }
     }

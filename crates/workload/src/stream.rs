@@ -239,7 +239,7 @@ impl Stream {
     }
 
     /// The opening ops.
-    pub(crate) fn opening(&self) -> &[Op] {
+    pub fn opening(&self) -> &[Op] {
         self.opening.as_slice()
     }
 

@@ -80,7 +80,7 @@ impl Cost {
 const QUICKER: f64 = 4.0;
 
 /// A trial of this many seconds shows the sustained rate: a throttled disk catches up for at most as long (`ROUND`).
-const SUSTAINED: f64 = 0.1;
+pub const SUSTAINED: f64 = 0.1;
 
 /// Seconds per unit of the size in the phase of two trials, without its fixed part.
 fn pace(first: &Sample, last: &Sample) -> f64 {

@@ -57,7 +57,7 @@ pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulat
         refaulted: refaulted(runs),
         scheduled: sum(parts().map(|part| phase.steps.scheduled(units(part)))).filter(|_| phase.steps.is_paced()),
         paused: parts().map(|part| phase.steps.paused(units(part))).sum(),
-        device: device(runs, is_simulated).filter(|_| waits),
+        device: device(runs, is_simulated, writes).filter(|_| waits),
     }
 }
 
@@ -82,8 +82,9 @@ fn sum(mut parts: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
     parts.try_fold(Nanos::ZERO, |sum, part| Some(sum + part?))
 }
 
-/// The work of the lowest devices in all rounds; `None` if no device is visible.
-fn device(runs: &[&PhaseResult], is_simulated: bool) -> Option<DeviceWork> {
+/// The work of the lowest devices in all rounds; `None` if no device is visible. If a phase only reads, discards are for
+/// other programs.
+fn device(runs: &[&PhaseResult], is_simulated: bool, writes: bool) -> Option<DeviceWork> {
     if !runs.iter().any(|run| !run.counters.layers.is_empty()) {
         return None;
     }
@@ -97,8 +98,10 @@ fn device(runs: &[&PhaseResult], is_simulated: bool) -> Option<DeviceWork> {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
-            all.requests_time += used.reading + used.writing;
+            let discarding = if writes { used.discarding } else { Nanos::ZERO };
+            all.requests_time += used.reading + used.writing + discarding;
             all.requests += used.reads + used.writes;
+            all.discarding += discarding;
             all.bytes += used.moved.read + used.moved.written;
         }
     }

@@ -4,8 +4,9 @@
 use runner::execution::{PAGE, PhaseResult};
 use stats::RateBase;
 use stats::judge::marks::caches::{Reads, Wanted};
+use stats::judge::marks::contents::Writes;
 use stats::judge::marks::{Mark, caches, contents, durability};
-use workload::{Layer, OpKind, Tally, WriteCache};
+use workload::{Durability, Layer, Op, OpKind, Phase, Tally, WriteCache};
 
 use super::CellFacts;
 
@@ -187,10 +188,7 @@ fn amplified(facts: &CellFacts) -> Option<Mark> {
     if !facts.is_durable() || facts.runs.iter().any(|run| run.ran_with_others) {
         return None;
     }
-    let times = |run: &PhaseResult| {
-        let tally = run.tally();
-        contents::amplify(run.counters.device?.written, tally.bytes_written, calls_in_order(&tally))
-    };
+    let times = |run: &PhaseResult| contents::amplify(run.counters.device?.written, writes(facts.phase, &run.tally()));
     let marks: Option<Vec<Mark>> = facts.runs.iter().map(|run| times(run)).collect();
     marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
 }
@@ -207,7 +205,15 @@ fn untouched(facts: &CellFacts) -> Option<Mark> {
     contents::untouched(moved.sum::<Option<u64>>()?, own.sum::<Option<u64>>().filter(|_| !is_ours))
 }
 
-/// The number of sequential writes; 0 if some writes were elsewhere.
-fn calls_in_order(tally: &Tally) -> u64 {
-    if tally.count(OpKind::WriteAt) > 0 { 0 } else { tally.count(OpKind::Write) }
+/// The writes of a phase. Writes at given places do not count as sequential. If a file is open for synchronous writes,
+/// each of them is a sync.
+fn writes(phase: &Phase, tally: &Tally) -> Writes {
+    let calls = if tally.count(OpKind::WriteAt) > 0 { 0 } else { tally.count(OpKind::Write) };
+    let is_synchronous = phase.steps.opening().iter().any(|op| match op {
+        Op::Open { mode, .. } | Op::Create { mode, .. } => mode.durability != Durability::None,
+        _ => false,
+    });
+    let syncs = [OpKind::Fdatasync, OpKind::Fsync, OpKind::FsyncDirectory, OpKind::Syncfs];
+    let syncs = syncs.into_iter().map(|kind| tally.count(kind)).sum::<u64>();
+    Writes { bytes: tally.bytes_written, calls, syncs: syncs + if is_synchronous { calls } else { 0 } }
 }

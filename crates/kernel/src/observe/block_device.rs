@@ -231,8 +231,8 @@ impl Device {
 }
 
 /// Parses `stat` (Documentation/block/stat.rst). Its fields, counted from one: reads 1, their sectors 3, their
-/// milliseconds 4; the same for writes 5, 7, 8; milliseconds busy 10; flushes 16 and their milliseconds 17, since
-/// Linux 5.5.
+/// milliseconds 4; the same for writes 5, 7, 8; milliseconds busy 10; discards 12 and their milliseconds 15, since
+/// Linux 4.18; flushes 16 and their milliseconds 17, since Linux 5.5.
 fn parse_stat(text: &str) -> Option<DeviceUse> {
     let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let field = |number: usize| fields.get(number - 1).copied();
@@ -247,6 +247,8 @@ fn parse_stat(text: &str) -> Option<DeviceUse> {
         reading: Nanos::from_millis(field(4)?),
         writing: Nanos::from_millis(field(8)?),
         flushing: field(17).map(Nanos::from_millis),
+        discards: field(12).unwrap_or(0),
+        discarding: Nanos::from_millis(field(15).unwrap_or(0)),
         busy: Nanos::from_millis(field(10)?),
     })
 }
@@ -259,7 +261,7 @@ mod tests {
 
     #[test]
     fn stat_is_read_field_by_field() {
-        let stat = "   10  0  80  3   20  0  160  4  0  5  6  0  0  0  0  7  8\n";
+        let stat = "   10  0  80  3   20  0  160  4  0  5  6  9  0  1  11  7  8\n";
         let used = DeviceUse {
             moved: DeviceBytes { read: 40_960, written: 81_920, flushes: 7 },
             reads: 10,
@@ -267,11 +269,15 @@ mod tests {
             reading: Nanos::from_millis(3),
             writing: Nanos::from_millis(4),
             flushing: Some(Nanos::from_millis(8)),
+            discards: 9,
+            discarding: Nanos::from_millis(11),
             busy: Nanos::from_millis(5),
         };
         assert_eq!(parse_stat(stat), Some(used));
         let before_5_5 = DeviceUse { moved: DeviceBytes { flushes: 0, ..used.moved }, flushing: None, ..used };
-        assert_eq!(parse_stat("10 0 80 3 20 0 160 4 0 5 6 0 0 0 0"), Some(before_5_5));
+        assert_eq!(parse_stat("10 0 80 3 20 0 160 4 0 5 6 9 0 1 11"), Some(before_5_5));
+        let before_4_18 = DeviceUse { discards: 0, discarding: Nanos::ZERO, ..before_5_5 };
+        assert_eq!(parse_stat("10 0 80 3 20 0 160 4 0 5 6"), Some(before_4_18));
         assert_eq!(parse_stat("1 2 3"), None);
     }
 

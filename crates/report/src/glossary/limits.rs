@@ -15,11 +15,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "device",
         also: &["disk", "device-bound", "both device-bound"],
         brief: "waiting for the device",
-        says: "At least half of the time, the test waited for the device: in writes, in large requests or in \
-               overlapping ones. Or the device was busy nine tenths of the time.",
+        says: "At least half of the time, the test waited for the device: in writes, in discards, in large requests or \
+               in overlapping ones. Or the device was busy nine tenths of the time.",
         when: "The counters of the device show it, and at most a fifth of its work was for other programs. For tests \
                that write, the device was busy for half of the time or more.",
-        advice: "This is the speed of the device. Only a faster device, or less data, helps.",
+        advice: "This is the speed of the device. Only a faster device, or less data, helps. If discards take most of \
+                 the time, mount without the option discard and run fstrim now and then.",
     },
     Entry {
         word: "latency",
@@ -35,6 +36,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "flushing the write cache of the device",
         says: "Most of the time, the test waited for the device to flush its write cache.",
         when: "Half of the elapsed time.",
+        advice: "Sync less often, or use a device with power-loss protection.",
+    },
+    Entry {
+        word: "device and flush",
+        also: &["bound by device and flush"],
+        brief: "writes of the device and its flushes, together",
+        says: "The test waited for the device, in part for writes and in part for flushes. Neither part alone explains \
+               the time. Small writes that are made durable one by one do that.",
+        when: "Half of the elapsed time in all, a tenth for each part, and a device that was busy for half of the \
+               time.",
         advice: "Sync less often, or use a device with power-loss protection.",
     },
     Entry {

@@ -25,6 +25,9 @@ pub enum Bottleneck {
     Latency,
     /// Flushes, which make data durable.
     Flush,
+    /// The requests of the device and its flushes together; neither of them alone.
+    #[serde(rename = "device and flush")]
+    DeviceAndFlush,
     /// Throttling, because too many dirty pages are unwritten.
     #[serde(rename = "dirty throttle")]
     DirtyThrottle,
@@ -66,6 +69,7 @@ impl Bottleneck {
             Bottleneck::Device => ["device", "device", "device-bound"],
             Bottleneck::Latency => ["latency", "queue depth 1", "queue depth 1"],
             Bottleneck::Flush => ["flush", "flush", "flush-bound"],
+            Bottleneck::DeviceAndFlush => ["device and flush", "device and flush", "bound by device and flush"],
             Bottleneck::DirtyThrottle => ["dirty throttle", "dirty throttling", "dirty throttling"],
             Bottleneck::Quota => ["quota", "cgroup limit", "cgroup limit"],
             Bottleneck::Memory => ["memory", "memory", "memory-bound"],

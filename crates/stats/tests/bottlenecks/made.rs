@@ -37,6 +37,7 @@ pub fn disk(busy: u64, requests_time: u64, requests: u64, size: u64) -> Option<D
         name: "vda".to_owned(),
         busy: ms(busy),
         requests_time: ms(requests_time),
+        discarding: Nanos::ZERO,
         requests,
         bytes: requests * size,
         one_at_a_time: false,
@@ -251,6 +252,35 @@ pub fn waiting_for_commits() -> Consumption {
     Consumption { elapsed: ms(1000), system: ms(80), journal: Some(journal), flush: Some(ms(150)), device, ..writer() }
 }
 
+/// The same on an ext4 without a journal: each commit writes the block and the inode, and flushes.
+pub fn commits_without_a_journal() -> Consumption {
+    Consumption {
+        elapsed: ms(3750),
+        user: ms(44),
+        system: ms(1379),
+        ready: Some(ms(40)),
+        workers: Some(ms(639)),
+        flush: Some(ms(759)),
+        device: disk(2350, 2287, 58_500, 2731),
+        ..writer()
+    }
+}
+
+/// Deletions on an ext4 without a journal, mounted with the option `discard`: each waits for a discard.
+pub fn deletions_with_discards() -> Consumption {
+    let discarding = |device| DeviceWork { discarding: ms(650), ..device };
+    Consumption {
+        elapsed: ms(1000),
+        user: ms(10),
+        system: ms(330),
+        ready: Some(ms(5)),
+        workers: Some(ms(220)),
+        flush: Some(ms(3)),
+        device: disk(730, 670, 130, 32_768).map(discarding),
+        ..writer()
+    }
+}
+
 /// Commits on a busy machine: the requests took 60 % of the time, and the counters show a device that was busy for less
 /// than half of it.
 pub fn commits_with_unclear_counters() -> Consumption {
@@ -321,7 +351,7 @@ pub fn pipeline() -> Consumption {
 /// A bottleneck: its name, its consumption, and the right verdicts.
 pub type Made = (&'static str, fn() -> Consumption, &'static [Bottleneck]);
 
-pub const MADE: [Made; 27] = [
+pub const MADE: [Made; 29] = [
     ("CPU quota", cpu_quota, &[Bottleneck::Quota]),
     ("read throttle", read_throttle, &[Bottleneck::Quota]),
     ("hidden read throttle", hidden_read_throttle, &[Bottleneck::Device]),
@@ -341,6 +371,8 @@ pub const MADE: [Made; 27] = [
     ("hidden loop worker", hidden_loop_worker, &[Bottleneck::Server]),
     ("small journal", small_journal, &[Bottleneck::Journal]),
     ("waiting for commits", waiting_for_commits, &[Bottleneck::Journal, Bottleneck::Flush]),
+    ("commits without a journal", commits_without_a_journal, &[Bottleneck::DeviceAndFlush]),
+    ("deletions with discards", deletions_with_discards, &[Bottleneck::Device]),
     ("half-used quota", half_used_quota, &[Bottleneck::Quota]),
     ("quota of a slow device", quota_of_a_slow_device, &[Bottleneck::Device]),
     ("slow device", slow_device, &[Bottleneck::Device]),

@@ -54,6 +54,7 @@ fn documents_and_tables_name_bottlenecks_alike() {
         "device",
         "latency",
         "flush",
+        "device and flush",
         "dirty throttle",
         "quota",
         "memory",
@@ -65,6 +66,26 @@ fn documents_and_tables_name_bottlenecks_alike() {
         let read: Bottleneck = serde_json::from_value(name.into()).expect("a bottleneck");
         assert_eq!((read.name(), serde_json::to_value(read).expect("plain data")), (name, name.into()));
     }
+}
+
+/// Each part takes a tenth of the time, both take half of it together, and the device is busy for half of the time.
+#[test]
+fn device_and_flush_are_named_together_if_neither_is_enough() {
+    let commits = |requests: u64, flush: u64, busy: u64| {
+        let device = disk(busy, requests + flush, 1000, 4096);
+        let system = Nanos(ms(1000).0 - ms(requests + flush).0);
+        limited_by(&Consumption { elapsed: ms(1000), system, flush: Some(ms(flush)), device, ..writer() }).what
+    };
+    assert_eq!(commits(400, 110, 500), Bottleneck::DeviceAndFlush);
+    assert_eq!(commits(260, 250, 500), Bottleneck::DeviceAndFlush);
+    assert_eq!(commits(110, 210, 500), Bottleneck::Cpu);
+    // Too little in all, a part that is too small, and a device that is idle for most of the time.
+    assert_eq!(commits(440, 90, 500), Bottleneck::NotMeasured);
+    assert_eq!(commits(400, 110, 490), Bottleneck::NotMeasured);
+    // One of them is enough.
+    assert_eq!(commits(510, 200, 500), Bottleneck::Device);
+    assert_eq!(commits(100, 510, 500), Bottleneck::Flush);
+    assert_eq!(commits(200, 410, 500), Bottleneck::Flush);
 }
 
 /// A server that may have computed for 40 % of the time, as kernel threads do whose names show only their last work.
@@ -135,6 +156,8 @@ fn evidence_contains_figures() {
         (hidden_loop_worker(), "up to 42 % computing in kernel threads of loop0"),
         (small_journal(), "40 commits, each at least 80 % full, 45 % committing"),
         (waiting_for_commits(), "85 % committing, 400 commits"),
+        (commits_without_a_journal(), "61 % waiting for vda (20 % flushes), at least 63 % busy"),
+        (deletions_with_discards(), "66 % waiting for vda (65 % discards), at least 73 % busy"),
         (half_used_quota(), "70 % of the device's cgroup limit used"),
         (open_loop(), "the schedule filled 100 % of the time"),
         (pipeline(), "several processes, 94 % computing"),
@@ -267,10 +290,11 @@ fn any_consumption() -> impl Strategy<Value = Consumption> {
     let time = || (0..5_000_000_000_u64).prop_map(Nanos);
     let maybe = move || proptest::option::of(time());
     let share = || proptest::option::of(prop_oneof![-1.0..2.0_f64, Just(f64::NAN), Just(f64::INFINITY)]);
-    let work = (time(), time(), 0..10_000_u64, any::<u64>(), any::<bool>());
-    let device = proptest::option::of(work.prop_map(|(busy, requests_time, requests, bytes, one_at_a_time)| {
-        DeviceWork { name: "vda".to_owned(), busy, requests_time, requests, bytes, one_at_a_time }
-    }));
+    let work = (time(), (time(), time()), 0..10_000_u64, any::<u64>(), any::<bool>());
+    let device =
+        proptest::option::of(work.prop_map(|(busy, (requests_time, discarding), requests, bytes, one_at_a_time)| {
+            DeviceWork { name: "vda".to_owned(), busy, requests_time, discarding, requests, bytes, one_at_a_time }
+        }));
     let times = (time(), time(), time(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe());
     let rest = ((0..4_u32, any::<bool>()), (share(), share(), share()), device);
     let server = (time(), time(), maybe(), any::<bool>()).prop_map(|(busiest, cpu, of_workers, is_lowest)| {

@@ -69,7 +69,14 @@ pub fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
     let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what));
     let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
     let waits = |limit: &Bottleneck| {
-        matches!(limit, Bottleneck::Flush | Bottleneck::Journal | Bottleneck::Device | Bottleneck::Latency)
+        matches!(
+            limit,
+            Bottleneck::Flush
+                | Bottleneck::DeviceAndFlush
+                | Bottleneck::Journal
+                | Bottleneck::Device
+                | Bottleneck::Latency
+        )
     };
     // 1
     if limits.iter().flatten().any(waits) {

@@ -62,8 +62,10 @@ pub struct DeviceWork {
     /// Time in which the device had at least one request in flight. A real kernel looks only at its clock tick and sees
     /// about half of the time of short requests: there it is a lower bound.
     pub busy: Nanos,
-    /// Durations of the reads and writes, summed over requests: an upper bound of the service time.
+    /// Durations of the reads, writes and discards, summed over requests: an upper bound of the service time.
     pub requests_time: Nanos,
+    /// The part of that for discards, which tell the device that it may forget blocks.
+    pub discarding: Nanos,
     /// Number of reads and writes.
     pub requests: u64,
     /// Bytes read and written.

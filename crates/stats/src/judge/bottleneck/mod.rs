@@ -57,7 +57,8 @@ const FULL_COMMITS_PER_SECOND: f64 = 5.0;
 ///      device is saturated and the CPU is not.
 ///   7. The flushes, if waiting for the device and its flushes took half of the time, and flushes are most of that. The
 ///      device, if waiting for it alone took half of the time, or if it is saturated: a journal that writes small
-///      blocks between its flushes is also a wait for the device. See `device_or_latency`.
+///      blocks between its flushes is also a wait for the device. See `device_or_latency`. Both, if they took half of
+///      the time only together, and a tenth each: a device that was busy that long did both.
 ///   8. Otherwise the limit is unknown. Another observation may name it, such as a ceiling that the rate reached. This
 ///      does not hold if a program writes to a device that was busy for less than half of the time, or if other
 ///      programs used the device.
@@ -113,6 +114,11 @@ fn decide(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
         }
         if device >= CLEARLY * flush && (device >= MAJORITY || is_saturated) {
             return Some(device_or_latency(used, owners, work, busy));
+        }
+        if device.min(flush) >= LEAST_SHARE && device + flush >= MAJORITY && busy >= MAJORITY {
+            let (parts, busy) = (parts(used, owners, work), percent(busy));
+            let why = format!("{} for {}{parts}, at least {busy} busy", waiting(device + flush), work.name);
+            return Some((Bottleneck::DeviceAndFlush, why));
         }
     }
     None
@@ -245,12 +251,14 @@ fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, bus
     let is_crowded = crowd >= CROWDED || (used.foreign.is_none() && !used.writes);
     let others =
         if crowd >= 0.01 { format!(", {} of its work for other programs", percent(crowd)) } else { String::new() };
+    let is_sized = 2 * work.discarding.0 <= work.requests_time.0;
+    let size_words = if is_sized { format!(", {} per request", units::Bytes(size)) } else { String::new() };
     let figures = format!(
-        "{} for {}, at least {} busy, {} per request{others}",
+        "{} for {}{}, at least {} busy{size_words}{others}",
         waiting(share),
         work.name,
-        percent(busy),
-        units::Bytes(size)
+        parts(used, owners, work),
+        percent(busy)
     );
     // 1
     if work.one_at_a_time {
@@ -274,6 +282,16 @@ fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, bus
         () => Bottleneck::NotMeasured,
     };
     (limit, figures)
+}
+
+/// Returns the parts of the waiting for a device that are neither reads nor writes.
+fn parts(used: &Consumption, owners: &Owners, work: &DeviceWork) -> String {
+    let discarding = work.discarding.min(owners.device());
+    let named =
+        [("flushes", owners.flush), ("discards", discarding)].map(|(name, time)| (name, of(time, used.elapsed)));
+    let texts = named.iter().filter(|(_, share)| *share >= LEAST_SHARE);
+    let texts: Vec<String> = texts.map(|(name, share)| format!("{} {name}", percent(*share))).collect();
+    if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
 }
 
 fn waiting(share: f64) -> String {

@@ -240,7 +240,8 @@ impl MarkCode {
                 also: &["amplification", "bytes written per byte"],
                 brief: "the device wrote far more bytes than the test",
                 says: "The device wrote much more than the test: a data journal, copies, a RAID, or other programs.",
-                when: "More than 1.5 times the bytes, in a write of 16 MiB or more in calls of 4096 bytes or more.",
+                when: "More than 1.5 times the bytes and 192 KiB for each sync, in a write of 16 MiB or more in calls \
+                       of 4096 bytes or more.",
                 advice: "Check the mount options (data=journal), the layers below, and other programs. If the warning \
                          is gone on a quiet machine, another program was the cause.",
             },
