@@ -82,8 +82,8 @@ fn sum(mut parts: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
     parts.try_fold(Nanos::ZERO, |sum, part| Some(sum + part?))
 }
 
-/// The work of the lowest devices in all rounds; `None` if no device is visible. If a phase only reads, discards are for
-/// other programs.
+/// The work of the lowest devices in all rounds; `None` if no device is visible. If a phase only reads, discards are
+/// for other programs.
 fn device(runs: &[&PhaseResult], is_simulated: bool, writes: bool) -> Option<DeviceWork> {
     if !runs.iter().any(|run| !run.counters.layers.is_empty()) {
         return None;
