@@ -414,7 +414,7 @@ enum Command {
     /// Writes: small test files in PATH, which it removes.
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
-    /// Measure a disk for others: the preset quick, the checks of doctor and power cuts of an image, in one JSON file.
+    /// Measure a disk, and write one JSON file to send: the preset quick, the checks of doctor, power cuts of an image.
     ///
     /// `diskperf run proof` is the same command. The power cuts need root. They test the kernel and the file system.
     ///

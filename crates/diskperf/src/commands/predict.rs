@@ -269,7 +269,10 @@ fn check(
     // Relative paths of the command are those of the folder where it was recorded; all others are those of this one.
     let here = env::current_dir().map_err(|_| PathFault::Missing(PathBuf::from(".")))?;
     env::set_current_dir(&left.folder).map_err(|_| PathFault::Missing(left.folder.clone()))?;
-    let document = request.resolve().map_err(Error::from).and_then(|resolved| run::measured(&resolved, &call));
+    let document = request.resolve().map_err(Error::from).and_then(|resolved| {
+        let (document, ended) = run::measured(&resolved, &call);
+        ended.map(|()| document)
+    });
     env::set_current_dir(&here).map_err(|_| PathFault::Missing(here.clone()))?;
     let document = document?;
     let not_measured = || PredictError::NotMeasured(target.typed.clone());

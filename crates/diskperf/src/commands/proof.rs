@@ -3,19 +3,19 @@
 //!
 //! Policy:
 //!   1. the checks come first, because the directory may be wrong;
-//!   2. after Ctrl-C, there is no power-cut test, and the file has what is finished;
+//!   2. if the run ends early, there is no power-cut test, and the file has what is finished;
 //!   3. a power-cut test that is not possible is no failure: the file has the reason;
-//!   4. lost records are findings, not failures.
+//!   4. lost records are findings: the exit status is that of the run, or that of Ctrl-C.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use campaign::presets;
 use campaign::request::{RunRequest, Workload};
-use campaign::targets::{Site, Target, TargetArgument};
+use campaign::targets::{Site, Target, TargetArgument, TargetKind};
 use clap::Args;
 use kernel::sys::name::Shown;
-use stats::{PROOF_SCHEMA, Proof, Verification};
+use stats::{PROOF_SCHEMA, Problem, Proof, Verification};
 use units::{Exit, Nanos};
 
 use crate::cli::values::{MOST_ROUNDS, parse_time};
@@ -61,24 +61,30 @@ pub fn run(arguments: &ProofArguments, words: &[OsString]) -> Result<Exit, Error
     output::check(Some(&arguments.file))?;
     // 1
     let checkup = doctor::checkup(&arguments.directory)?;
-    let directory = arguments.directory.shown().to_string();
+    let directory = plain_path(&arguments.directory);
     let request = RunRequest {
-        targets: vec![TargetArgument::from(directory.clone())],
+        targets: vec![directory.clone().into()],
         budget: arguments.budget,
         ..RunRequest::new(Workload::Preset(presets::ALL[0]))
     };
     let output = OutputArguments::<RunFormat>::default().output();
     let call = Call { words, store: &arguments.store, output, dry_run: false, live: false };
-    let run = run::measured(&request.resolve()?, &call)?;
+    let (run, ended) = run::measured(&request.resolve()?, &call);
+    if run.cells.is_empty() {
+        // There is nothing to send but the error.
+        ended?;
+        return Ok(Exit::Interrupted);
+    }
     let (is_interrupted, has_failed) = (run.run.interrupted, !run.errors.is_empty());
     let below = run.run.targets.first().and_then(|target| target.file_system.as_deref());
     let file_system = FILE_SYSTEMS.into_iter().find(|one| below == Some(one)).unwrap_or(FILE_SYSTEMS[0]);
     let image = TargetArgument::from(format!("image:{file_system},dir={directory}"));
     // 2
-    let verification = (!is_interrupted).then(|| cut_power(&image, arguments.cuts));
+    let verification = (!is_interrupted && ended.is_ok()).then(|| cut_power(&image, &directory, arguments.cuts));
     let proof = Proof { schema: PROOF_SCHEMA.to_owned(), anonymous: false, checkup, run, verification };
     let proof = if arguments.anonymous { anonymous_proof(&proof) } else { proof };
     output::deliver(&json(&proof), Some(&arguments.file))?;
+    ended?;
     let was_cut_short = proof.verification.is_some_and(|found| found.interrupted);
     Ok(match (is_interrupted || was_cut_short, has_failed) {
         (true, _) => Exit::Interrupted,
@@ -87,17 +93,54 @@ pub fn run(arguments: &ProofArguments, words: &[OsString]) -> Result<Exit, Error
     })
 }
 
+/// The directory as a target that cannot be read as anything else: `./a=b` for `a=b`.
+fn plain_path(directory: &Path) -> String {
+    let shown = directory.shown().into_owned();
+    match TargetArgument::from(shown.clone()).kind {
+        TargetKind::Directory(path) if path == directory => shown,
+        _ => format!("./{shown}"),
+    }
+}
+
 /// Cuts the power of an image. 3 and 4: the findings have the losses, and the error that ended the test.
-fn cut_power(image: &TargetArgument, cuts: u32) -> Verification {
-    let resolved = Target::resolve(image).map_err(Error::from);
-    let (mut found, ended) = match &resolved {
-        Ok(target) => match &target.site {
-            Site::Image { image, .. } => image_power_cut::test(target, image, (SEED, cuts)),
-            _ => unreachable!("the argument names an image"),
-        },
-        Err(_) => (verification::document(&image.typed, SEED), Ok(())),
-    };
-    verification::record_error(&mut found, &ended.and(resolved.map(drop)));
-    found.errors.iter().for_each(|problem| output::remark(&format!("no power-cut test: {}", problem.message)));
+fn cut_power(image: &TargetArgument, directory: &str, cuts: u32) -> Verification {
+    let mut found = verification::document(&image.typed, SEED);
+    if directory.contains(',') {
+        found.errors.push(Problem {
+            target: Some(image.typed.clone()),
+            program: None,
+            phase: None,
+            message: format!("an image cannot be in {directory}, because a comma ends the path"),
+            hint: Some("name the directory through a symbolic link without a comma".to_owned()),
+        });
+    } else {
+        let ended = match Target::resolve(image) {
+            Ok(target) => {
+                let Site::Image { image, .. } = &target.site else { unreachable!("the argument names an image") };
+                let ended;
+                (found, ended) = image_power_cut::test(&target, image, (SEED, cuts));
+                ended
+            }
+            Err(error) => Err(error.into()),
+        };
+        verification::record_error(&mut found, &ended);
+    }
+    let what = if found.cuts.is_empty() { "no power-cut test" } else { "the power-cut test ended early" };
+    found.errors.iter().for_each(|problem| output::remark(&format!("{what}: {}", problem.message)));
+    if found.control.as_ref().is_some_and(|control| control.lost() == 0) {
+        output::remark("the power-cut test shows nothing: without flushes, nothing was lost either");
+    }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_with_the_names_of_other_targets_stay_directories() {
+        let of = |path: &str| plain_path(Path::new(path));
+        assert_eq!([of("."), of("/mnt/a"), of("data")], [".", "/mnt/a", "data"]);
+        assert_eq!([of("a=b"), of("sim:flat"), of("file:x")], ["./a=b", "./sim:flat", "./file:x"]);
+    }
 }

@@ -68,10 +68,11 @@ pub fn resume(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit
     go(resolved, call, Some(resumed))
 }
 
-/// Runs and stores without printing results, for a command that needs the figures.
-pub fn measured(resolved: &Resolved, call: &Call) -> Result<Document, Error> {
+/// Runs and stores without printing results, for a command that needs the figures. Returns the document also after an
+/// error.
+pub fn measured(resolved: &Resolved, call: &Call) -> (Document, Result<(), Error>) {
     let (document, ended) = perform(resolved, call, None);
-    ended.map(|_| document)
+    (document, ended.map(drop))
 }
 
 fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit, Error> {

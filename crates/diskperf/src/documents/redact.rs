@@ -3,7 +3,8 @@
 //!
 //! Policy:
 //!   1. the program has its plain name, not the path that started it;
-//!   2. typed paths, also relative ones, and the host's name are removed wherever they occur;
+//!   2. typed paths, also relative ones, and the host's name are removed wherever they occur. Values of mount options are
+//!      removed unless they are numbers or known settings: they may be addresses or names of users;
 //!   3. everything else that looks like a path is removed too, with the serial numbers in names under /dev, and every
 //!      UUID;
 //!   4. the text of a job file is left out: it may contain anything, and the cells say what was run. The words of a
@@ -45,6 +46,31 @@ const VOCABULARY: [&str; 18] = [
 /// Options of the command line whose value is a path, which may be relative.
 const TAKES_PATH: [&str; 3] = ["-o", "--output", "--store"];
 
+/// The option whose value may follow without a space: `-omine.json`.
+const ATTACHED: &str = "-o";
+
+/// Mount options whose values are words of the kernel: of ext4, xfs, btrfs, f2fs, NFS and SMB.
+const KNOWN_OPTIONS: [&str; 18] = [
+    "background_gc",
+    "cache",
+    "compress",
+    "compress-force",
+    "data",
+    "discard",
+    "errors",
+    "fsync_mode",
+    "local_lock",
+    "lookupcache",
+    "mountproto",
+    "mode",
+    "proto",
+    "reparse",
+    "sec",
+    "space_cache",
+    "vers",
+    "xprtsec",
+];
+
 /// The run without what identifies its machine.
 pub fn anonymous(document: &Document) -> Document {
     let (document, mut hidden) = prepared(document);
@@ -84,6 +110,14 @@ fn prepared(document: &Document) -> (Document, Hidden) {
     for path in document.run.targets.iter().filter_map(typed_path) {
         hidden.hide(&path);
     }
+    for option in document.run.targets.iter_mut().flat_map(|target| &mut target.mount_options) {
+        if let Some((name, _)) = option.split_once('=').filter(|(name, value)| !is_harmless(name, value)) {
+            *option = format!("{name}=HIDDEN");
+        }
+    }
+    for word in document.run.command.iter().filter(|word| word.len() > ATTACHED.len() && word.starts_with(ATTACHED)) {
+        hidden.hide(word);
+    }
     let words = &document.run.command;
     for (option, word) in words.iter().zip(words.iter().skip(1)) {
         let (name, value) = word.split_once('=').unwrap_or(("", word));
@@ -104,6 +138,12 @@ fn prepared(document: &Document) -> (Document, Hidden) {
     // Longer ones first: one may be the beginning of another.
     hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     (document, hidden)
+}
+
+/// True if a mount option with this value identifies nobody.
+fn is_harmless(option: &str, value: &str) -> bool {
+    let digits = value.trim_end_matches(['k', 'm', 'g', 'K', 'M', 'G']);
+    KNOWN_OPTIONS.contains(&option) || digits.chars().all(|letter| letter.is_ascii_digit())
 }
 
 /// The replacement of a command.
@@ -251,6 +291,31 @@ mod tests {
         ] {
             assert_eq!(replaced(text, "bob", "X"), expected);
         }
+    }
+
+    #[test]
+    fn values_of_mount_options_stay_if_they_identify_nobody() {
+        for (option, value) in [("data", "journal"), ("rsize", "1048576"), ("logbsize", "256k"), ("vers", "4.2")] {
+            assert!(is_harmless(option, value), "{option}");
+        }
+        for (option, value) in
+            [("addr", "10.1.2.3"), ("username", "eve"), ("lowerdir", "/home/eve"), ("addr", "fe80::1")]
+        {
+            assert!(!is_harmless(option, value), "{option}");
+        }
+    }
+
+    #[test]
+    fn files_attached_to_an_option_are_removed() {
+        let (mut run, mut target) = (stats::RunInfo::default(), TargetInfo::default());
+        run.command = ["diskperf", "proof", "-omine.json"].map(str::to_owned).into();
+        target.argument = ".".to_owned();
+        target.mount_options = ["rw", "addr=10.1.2.3", "vers=4.2"].map(str::to_owned).into();
+        run.targets = vec![target];
+        let document = Document { schema: stats::SCHEMA.to_owned(), run, cells: Vec::new(), errors: Vec::new() };
+        let hidden = anonymous(&document).run;
+        assert_eq!(hidden.command, ["diskperf", "proof", "PATH1"]);
+        assert_eq!(hidden.targets[0].mount_options, ["rw", "addr=HIDDEN", "vers=4.2"]);
     }
 
     #[test]

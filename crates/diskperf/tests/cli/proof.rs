@@ -30,6 +30,8 @@ fn a_proof_has_a_run_the_checks_and_power_cuts_without_names() {
     // Only root can make the image.
     assert_eq!((count(cuts), count(errors)), if is_root() { (2, 0) } else { (0, 1) }, "{errors}");
     assert_eq!(ended.err.contains("no power-cut test: "), !is_root(), "{}", ended.err);
+    // `show` reads the run in it.
+    assert!(cli.well(&["show", "mine.json"]).out.contains("read_8192"));
     assert_eq!(testkit::names_in(&secret), [""; 0]);
     assert_eq!(loop_devices_on(cli.path()), 0);
 }

@@ -7,8 +7,8 @@ use std::os::unix::fs::FileTypeExt;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 
-/// The variable with which `diskperf-mpi` names the pipes to `diskperf`. A command of the user has no part in that
-/// conversation, so it does not get the variable.
+/// The variable with which `diskperf-mpi` names the pipes to `diskperf`. The user's command does not get it: a
+/// `diskperf` in it would take the pipes for its own.
 pub const PEERS_VARIABLE: &str = "DISKPERF_PEERS";
 
 /// The first descriptor that is not standard input, output or error.

@@ -23,6 +23,6 @@ pub struct Proof {
     /// The run of the preset quick.
     pub run: Document,
     /// Power cuts of a file system on an image in the same directory. They test the kernel and the file system, not the
-    /// disk. If they were not possible, `errors` has the reason. Null if the run was interrupted before.
+    /// disk. If they were not possible, `errors` has the reason. Null if the run ended early.
     pub verification: Option<Verification>,
 }

@@ -30,21 +30,23 @@ agent() {
     exec < /dev/ttyS1 > /dev/ttyS1 2> /dev/ttyS0
     echo ready
     while read -r command; do
+        : > /run/busy
         echo "$command" | xxd -r -p > /run/command
         sh -c '. /script; . /run/command' < /dev/null > /run/out 2> /run/err
         status=$?
         xxd -p /run/out | sed 's/^/out /'
         xxd -p /run/err | sed 's/^/err /'
+        rm /run/busy
         echo "end $status"
     done
 }
-# The end of a child interrupts `read`, which then forgets what it has read. So orphans, whose parent is the first
-# process, and the signs of life are not children of the shell that reads.
+# The end of a child interrupts `read`, which then forgets what it has read. So another shell reads: the parent of
+# orphans is the first process. This one also reports that a command runs.
 agent &
 agent=$!
 while kill -0 "$agent"; do
     sleep 4
-    echo alive > /dev/ttyS1
+    if [ -e /run/busy ]; then echo alive > /dev/ttyS1; fi
 done
 "#;
 
