@@ -56,6 +56,12 @@ impl TestFile {
         if tests.is_empty() { tests } else { [vec!["--exact"], tests].concat() }
     }
 
+    /// The beginning of the names of its tests in a file of skips: `kernel`, `cli::all::help`.
+    pub fn path(&self) -> String {
+        let module = self.tests.first().and_then(|test| Some(test.rsplit_once("::")?.0));
+        module.map_or_else(|| self.target.clone(), |module| format!("{}::{module}", self.target))
+    }
+
     /// The unique display name: `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)`
     /// for anything else.
     pub fn shown(&self) -> String {
@@ -165,5 +171,7 @@ mod tests {
         assert_eq!(file(&["file::a", "file::b"]).selection(Some("file::b")), ["--exact", "file::b"]);
         assert_eq!(file(&[]).selection(None), [""; 0]);
         assert_eq!(file(&[]).selection(Some("a")), ["--exact", "a"]);
+        assert_eq!(file(&["all::help::a", "all::help::b"]).path(), "cli::all::help");
+        assert_eq!((file(&["top"]).path(), file(&[]).path()), ("cli".to_owned(), "cli".to_owned()));
     }
 }

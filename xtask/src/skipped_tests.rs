@@ -17,15 +17,18 @@ pub type Skips = BTreeMap<String, String>;
 pub enum Scope {
     /// All tests.
     Everything,
-    /// The tests of these binaries.
-    Binaries(Vec<String>),
+    /// The tests of these binaries, or of these modules of binaries: `kernel`, `cli::store`.
+    Files(Vec<String>),
 }
 
 impl Scope {
     fn contains(&self, test: &str) -> bool {
         match self {
             Scope::Everything => true,
-            Scope::Binaries(all) => all.iter().any(|binary| Some(binary.as_str()) == test.split("::").next()),
+            Scope::Files(all) => all.iter().any(|file| {
+                let rest = test.strip_prefix(file.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+            }),
         }
     }
 }
@@ -91,7 +94,7 @@ mod tests {
         let first = parse("cli::refuses_without_rights\tneeds a user without rights\ncli::mounts\tno mkfs.xfs\n");
         let second = parse("cli::mounts\tneeds root\ncli::drops_caches\tneeds root\n");
         let runs =
-            [Run::Ended(Scope::Everything, first.clone()), Run::Ended(Scope::Binaries(vec!["cli".to_owned()]), second)];
+            [Run::Ended(Scope::Everything, first.clone()), Run::Ended(Scope::Files(vec!["cli".to_owned()]), second)];
         assert_eq!(never_run(&runs).into_keys().collect::<Vec<_>>(), ["cli::mounts"]);
         assert_eq!(never_run(&runs[..1]), first);
     }
@@ -100,15 +103,28 @@ mod tests {
     fn runs_of_other_binaries_do_not_count() {
         let first = parse("cli::mounts\tno mkfs.xfs\n");
         let runs =
-            [Run::Ended(Scope::Everything, first), Run::Ended(Scope::Binaries(vec!["cl".to_owned()]), Skips::new())];
+            [Run::Ended(Scope::Everything, first), Run::Ended(Scope::Files(vec!["cl".to_owned()]), Skips::new())];
         assert_eq!(never_run(&runs).len(), 1);
+    }
+
+    #[test]
+    fn runs_of_other_modules_do_not_count() {
+        let first = parse("cli::all::help::mounts\tno mkfs.xfs\n");
+        let of = |file: &str| {
+            let again = Run::Ended(Scope::Files(vec![file.to_owned()]), Skips::new());
+            never_run(&[Run::Ended(Scope::Everything, first.clone()), again]).len()
+        };
+        assert_eq!(
+            [of("cli"), of("cli::all::help"), of("cli::all"), of("cli::store"), of("cli::all::he")],
+            [0, 0, 0, 1, 1]
+        );
     }
 
     /// Tests of the static program, which could not be built.
     #[test]
     fn a_run_that_did_not_start_is_the_reason_for_its_skips() {
         let first = parse("dist::prints\tno static program\ncli::mounts\tno mkfs.xfs\n");
-        let of_dist = || Scope::Binaries(vec!["dist".to_owned()]);
+        let of_dist = || Scope::Files(vec!["dist".to_owned()]);
         let never = Run::Never(of_dist(), "there is no linker".to_owned());
         let skips = never_run(&[Run::Ended(Scope::Everything, first.clone()), never]);
         let expected = [("cli::mounts", "no mkfs.xfs"), ("dist::prints", "there is no linker")];

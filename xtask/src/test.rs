@@ -200,7 +200,7 @@ fn documentation(_: &mut Results) -> Result<(), String> {
 fn tidy(results: &mut Results) -> Result<(), String> {
     let report = tidy::check()?;
     let lines: String = report.skips.iter().map(|(rule, reason)| format!("tidy::{rule}\t{reason}\n")).collect();
-    results.skipped(Scope::Binaries(vec!["tidy".to_owned()]), &lines);
+    results.skipped(Scope::Files(vec!["tidy".to_owned()]), &lines);
     report.verdict()
 }
 
@@ -216,8 +216,8 @@ fn build(results: &mut Results) -> Result<(), String> {
 
 fn tests(results: &mut Results) -> Result<(), String> {
     let repetition = without_rights(results)?;
-    let [all, dist] = ["all", "dist"].map(|tests| results.skips(tests));
-    let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside && !is_of_dist(test));
+    let all = results.skips("all");
+    let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
     let mut built = Ok(PathBuf::new());
@@ -226,14 +226,12 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let beside = results.run(vec![(jobs, at_once())], vec![build]);
     let (built, unbuilt) = built.map_or_else(|why| (None, Some(why)), |folder| (Some(folder), None));
     let [alone, computing, last] = [Turn::Alone, Turn::Computing, Turn::Last].map(|group| {
-        let mut jobs = results.jobs(&all, |test| turn(test) == group && !is_of_dist(test));
-        // The tests of a program that could not be built count as skipped.
+        let mut jobs = results.jobs(&all, |test| turn(test) == group);
+        // The tests of a program that could not be built skip themselves.
         if let Some(folder) = &built {
-            let mut of_dist = results.jobs(&dist, |test| turn(test) == group && is_of_dist(test));
-            of_dist.iter_mut().for_each(|job| {
+            jobs.iter_mut().for_each(|job| {
                 job.command.env(testkit::DIST, folder);
             });
-            jobs.extend(of_dist);
         }
         jobs
     });
@@ -241,21 +239,19 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let alone = results.run(vec![(alone, 1), (computing, 1)], vec![]);
     // 3
     let last = results.run(vec![(last, 1)], vec![]);
-    let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
-    let tests = results.built.iter().flat_map(|built| &built.tests);
-    let of_dist = tests.filter(|test| is_of_dist(test));
-    let of_dist = Scope::Binaries(of_dist.map(|test| test.target.clone()).collect());
-    match &unbuilt {
-        Some(why) => results.runs.push(Run::Never(of_dist, why.reason().to_owned())),
-        None => skipped.push(results.skipped_in(of_dist, &dist)),
+    let skipped = results.skipped_in(Scope::Everything, &all);
+    if let Some(why) = &unbuilt {
+        let tests = results.built.iter().flat_map(|built| &built.tests);
+        let of_dist = tests.filter(|test| DIST.contains(&test.name.as_str())).map(TestFile::path);
+        results.runs.push(Run::Never(Scope::Files(of_dist.collect()), why.reason().to_owned()));
     }
     if let Some(repetition) = repetition {
-        let binaries = repetition.files().iter().map(|test| test.target.clone()).collect();
-        results.skipped(Scope::Binaries(binaries), &repetition.skips()?);
+        let files = repetition.files().iter().map(TestFile::path).collect();
+        results.skipped(Scope::Files(files), &repetition.skips()?);
     }
     // 4
     let mut failed: Vec<String> = unbuilt.into_iter().filter_map(Unbuilt::failure).collect();
-    failed.extend([beside, alone, last].into_iter().chain(skipped).filter_map(Result::err));
+    failed.extend([beside, alone, last, skipped].into_iter().filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
@@ -289,11 +285,6 @@ fn program_for_tests() -> Result<PathBuf, Unbuilt> {
     let program = dist::make(Profile::Tested);
     let program = program.map_err(|message| Unbuilt::Failed(format!("the static build failed: {message}")))?;
     Ok(program.parent().expect("a folder").to_owned())
-}
-
-/// True for a test file of the static program.
-fn is_of_dist(test: &TestFile) -> bool {
-    DIST.contains(&test.name.as_str())
 }
 
 /// The number of test files that run at once (1).
@@ -351,7 +342,7 @@ fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
     }
     if !testkit::has_tool("setpriv") {
         let skip = "tests::command_line_without_rights\tsetpriv is not installed\n";
-        results.skipped(Scope::Binaries(Vec::new()), skip);
+        results.skipped(Scope::Files(Vec::new()), skip);
         return Ok(None);
     }
     results.built.as_ref().map(Repetition::prepare).transpose()
