@@ -1,0 +1,110 @@
+//! The settings of a call of fio by which others are converted: rates become operations per second of all jobs.
+
+use std::ffi::OsString;
+
+use clap::ValueEnum;
+use jobs::fio::{self, Limits, OnlyOne};
+use jobs::{LoadSpec, PatternName};
+
+use super::{Part, blocks, setting};
+use crate::cli;
+use crate::cli::operands::operands;
+use crate::error::ArgumentError;
+
+/// The settings of a call by which others are converted.
+pub(super) struct Call {
+    /// `None` if it is missing or unknown, so that the grammar refuses the call.
+    pattern: Option<PatternName>,
+    /// The number of jobs, which fio's rates are multiplied by. `None` if it is not a number, or if there are several.
+    jobs: Option<u64>,
+    /// The bytes of a block, if there is one size.
+    pub(super) block: Option<u64>,
+    /// A limit of fio on the rate.
+    limit: Option<String>,
+    /// A size that is smaller in fio.
+    pub(super) smaller: Option<String>,
+}
+
+impl Call {
+    pub(super) fn of(parts: &[Part<'_>], is_choose: bool) -> Call {
+        let of_fio = |names: &[&str]| {
+            parts.iter().rev().find_map(|part| match part {
+                Part::Setting(name, value) if names.contains(name) => Some(*value),
+                _ => None,
+            })
+        };
+        let words = || {
+            parts.iter().filter_map(|part| match part {
+                Part::Ours(word) => Some(*word),
+                _ => None,
+            })
+        };
+        let of_ours = |name: &str| {
+            let mut rest = words().filter_map(|word| word.to_str());
+            let given = rest.find_map(|word| setting(word).filter(|(own, _)| *own == name).map(|(_, given)| given))?;
+            given.or_else(|| rest.next())
+        };
+        let pattern = of_fio(&["rw", "readwrite"]).map(str::to_owned).or_else(|| first_operand(words(), is_choose));
+        let pattern = pattern.and_then(|name| PatternName::from_str(&name, false).ok());
+        let sizes = of_fio(&["blocksize"]).or_else(|| of_ours("bs")).map(str::to_owned);
+        let all_sizes = [sizes.as_deref(), of_ours("size"), of_fio(&["bssplit"])];
+        let smaller = all_sizes.into_iter().flatten().find(|size| fio::is_smaller(size)).map(str::to_owned);
+        let sizes = sizes.or_else(|| of_fio(&["bssplit"]).map(blocks));
+        let block = || {
+            let bs = sizes.map(|text| text.parse()).transpose().ok()?;
+            LoadSpec { bs, ..LoadSpec::new(pattern?) }.block()
+        };
+        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).map_or(Some(1), |jobs| jobs.parse().ok());
+        let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
+        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, smaller }
+    }
+
+    /// True if reads and writes have a limit each.
+    pub(super) fn has_two_rates(&self) -> bool {
+        let is_rate = |text: &str| text.contains('/') || Limits::parse(text, fio::size).is_some();
+        self.pattern == Some(PatternName::Randrw) && self.limit.as_deref().is_some_and(is_rate)
+    }
+
+    /// The rate of all jobs for fio's operations per second of each job. A value that is not a rate stays, for the
+    /// grammar to judge.
+    pub(super) fn rate(&self, value: &str) -> Result<String, ArgumentError> {
+        self.rate_of_all("--rate_iops", value, |number| number.parse().ok())
+    }
+
+    /// The same for fio's bytes per second.
+    pub(super) fn bandwidth(&self, value: &str) -> Result<String, ArgumentError> {
+        if value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') {
+            return Err(ArgumentError::RateWithoutUnit(value.to_owned()));
+        }
+        self.rate_of_all("--rate", value, |number| {
+            let bytes = fio::size(number).filter(|_| number.ends_with(|end: char| end.is_ascii_alphabetic()))?;
+            Some((bytes / self.block?).max(1))
+        })
+    }
+
+    fn rate_of_all(
+        &self,
+        option: &'static str,
+        value: &str,
+        number: impl Fn(&str) -> Option<u64>,
+    ) -> Result<String, ArgumentError> {
+        let Some((limits, pattern)) = Limits::parse(value, number).zip(self.pattern) else {
+            return Ok(value.to_owned());
+        };
+        let rate = || value.to_owned();
+        let jobs = self.jobs.ok_or_else(|| ArgumentError::RatePerJob { option, rate: rate() })?;
+        match limits.rate(pattern, jobs) {
+            Ok(all) => Ok(all.map_or_else(rate, |all| all.to_string())),
+            Err(OnlyOne) => Err(ArgumentError::RateOfOne { option, rate: rate() }),
+        }
+    }
+}
+
+/// The first of these words that is neither an option nor the value of one: the pattern.
+fn first_operand<'a>(words: impl Iterator<Item = &'a OsString>, is_choose: bool) -> Option<String> {
+    let mut all = cli::command();
+    all.build();
+    let commands = [Some("io"), is_choose.then_some("choose")];
+    let commands: Vec<_> = commands.into_iter().flatten().filter_map(|name| all.find_subcommand(name)).collect();
+    operands(&commands, words).next().and_then(|(_, word)| word.to_str()).map(str::to_owned)
+}
