@@ -187,6 +187,7 @@ fn a_mix_has_a_rate_of_reads_and_one_of_writes() {
         ("rate=1m,512k\nbs=4k", Some("256/128"), None),
         ("rate_iops=40,\nrwmixread=70", None, Some(70)),
         ("rate=1m,3k\nbs=4k", None, Some(50)),
+        ("rate=1m,3k\nbs=4k\nnumjobs=4", Some("1024/3"), None),
     ] {
         let (job, differences) = imported(&format!("[a]\nrw=randrw\nsize=8m\n{fio}\n"));
         let spec = &job.loads[0].spec;

@@ -11,6 +11,10 @@ use crate::cli;
 use crate::cli::operands::operands;
 use crate::error::ArgumentError;
 
+/// A rate of all jobs, and a remark if it is rounded; `None` without a limit. A value that is not a rate of fio stays,
+/// for the grammar to judge.
+type ConvertedRate = Result<Option<(String, Option<String>)>, ArgumentError>;
+
 /// The settings of a call by which others are converted.
 pub(super) struct Call {
     /// `None` if it is missing or unknown, so that the grammar refuses the call.
@@ -61,41 +65,53 @@ impl Call {
 
     /// True if reads and writes have a limit each.
     pub(super) fn has_two_rates(&self) -> bool {
-        let is_rate = |text: &str| text.contains('/') || Limits::parse(text, fio::size).is_some();
-        self.pattern == Some(PatternName::Randrw) && self.limit.as_deref().is_some_and(is_rate)
+        let pattern = PatternName::Randrw;
+        let is_limit = |limits: Limits| !matches!(limits.rate(pattern, 1, 1), Ok(None));
+        let is_rate = |text: &str| text.contains('/') || Limits::parse(text, fio::size).is_some_and(is_limit);
+        self.pattern == Some(pattern) && self.limit.as_deref().is_some_and(is_rate)
     }
 
-    /// The rate of all jobs for fio's operations per second of each job. A value that is not a rate stays, for the
-    /// grammar to judge.
-    pub(super) fn rate(&self, value: &str) -> Result<String, ArgumentError> {
-        self.rate_of_all("--rate_iops", value, |number| number.parse().ok())
+    /// The rate of all jobs for fio's operations per second of each job.
+    pub(super) fn rate(&self, value: &str) -> ConvertedRate {
+        self.rate_of_all("--rate_iops", value, 1, |number| number.parse().ok())
     }
 
     /// The same for fio's bytes per second.
-    pub(super) fn bandwidth(&self, value: &str) -> Result<String, ArgumentError> {
-        if value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') {
+    pub(super) fn bandwidth(&self, value: &str) -> ConvertedRate {
+        let is_bare = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+        // Zero needs no unit.
+        if is_bare && value.bytes().any(|byte| (b'1'..=b'9').contains(&byte)) {
             return Err(ArgumentError::RateWithoutUnit(value.to_owned()));
         }
-        self.rate_of_all("--rate", value, |number| {
-            let bytes = fio::size(number).filter(|_| number.ends_with(|end: char| end.is_ascii_alphabetic()))?;
-            Some((bytes / self.block?).max(1))
+        self.rate_of_all("--rate", value, self.block.unwrap_or(1), |number| {
+            let has_unit = number.ends_with(|end: char| end.is_ascii_alphabetic());
+            fio::size(number).filter(|bytes| *bytes == 0 || has_unit && self.block.is_some())
         })
     }
 
+    /// Both. `unit` is that of [`Limits::rate`].
     fn rate_of_all(
         &self,
         option: &'static str,
         value: &str,
+        unit: u64,
         number: impl Fn(&str) -> Option<u64>,
-    ) -> Result<String, ArgumentError> {
+    ) -> ConvertedRate {
         let Some((limits, pattern)) = Limits::parse(value, number).zip(self.pattern) else {
-            return Ok(value.to_owned());
+            return Ok(Some((value.to_owned(), None)));
         };
-        let rate = || value.to_owned();
-        let jobs = self.jobs.ok_or_else(|| ArgumentError::RatePerJob { option, rate: rate() })?;
-        match limits.rate(pattern, jobs) {
-            Ok(all) => Ok(all.map_or_else(rate, |all| all.to_string())),
-            Err(OnlyOne) => Err(ArgumentError::RateOfOne { option, rate: rate() }),
+        let jobs = self.jobs.unwrap_or(1);
+        match limits.rate(pattern, jobs, unit) {
+            Err(OnlyOne) => Err(ArgumentError::RateOfOne { option, rate: value.to_owned() }),
+            Ok(None) => Ok(None),
+            Ok(Some(_)) if self.jobs.is_none() => Err(ArgumentError::RatePerJob { option, rate: value.to_owned() }),
+            Ok(Some(rate)) => {
+                let remark = || {
+                    let what = "is not a whole number of operations per second";
+                    format!("{option}={value} {what}: diskperf uses --rate {rate} for all jobs together")
+                };
+                Ok(Some((rate.to_string(), (!limits.is_whole(pattern, jobs, unit)).then(remark))))
+            }
         }
     }
 }

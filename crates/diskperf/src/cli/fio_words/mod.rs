@@ -83,7 +83,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     }
     let call = Call::of(&parts, words[1] == "choose");
     let (mut pattern, mut places, mut ours) = (None, Vec::<OsString>::new(), Vec::<OsString>::new());
-    let (mut remarks, mut fault) = (Vec::new(), None);
+    let (mut remarks, mut fault, mut arrivals) = (Vec::new(), None, None);
     for part in parts {
         let Part::Setting(name, value) = part else {
             ours.extend(match part {
@@ -111,16 +111,29 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
             "rate" | "rate_iops" => {
                 let rate = if name == "rate" { call.bandwidth(value) } else { call.rate(value) };
                 match rate {
-                    Ok(rate) => ours.extend(["--rate".into(), rate.into()]),
+                    Ok(Some((rate, remark))) => {
+                        ours.extend(["--rate".into(), rate.into()]);
+                        remarks.extend(remark);
+                    }
+                    // No limit.
+                    Ok(None) => {}
                     Err(error) => fault = fault.or(Some(error)),
                 }
             }
+            "rate_process" => arrivals = Some(value),
             // In fio too, the limits of reads and writes set their shares.
             "rwmixread" | "rwmixwrite" if call.has_two_rates() => {
                 remarks.push(format!("--{name}={value} has no effect: the rates of reads and writes set their shares"));
             }
             _ => ours.extend(option(name, value).into_iter().map(OsString::from)),
         }
+    }
+    match arrivals {
+        Some(value) if ours.iter().any(|word| word == "--rate") => {
+            ours.extend(option("rate_process", value).into_iter().map(OsString::from))
+        }
+        Some(value) => remarks.push(format!("--rate_process={value} has no effect without a rate")),
+        None => {}
     }
     round_size(&mut ours, call.block);
     remarks.extend(
@@ -359,6 +372,9 @@ mod tests {
             ("--rw=randrw --bs=4k --rate=20m,1m", "randrw --bs=4k --rate 5120/256"),
             ("--rw=commit --rate=1m", "commit --rate 256"),
             ("--rw=randread --bssplit=16k/100 --rate=1m", "randread --bs 16k:100 --rate 64"),
+            // The bytes of all jobs are divided, so that only the sum is rounded.
+            ("--rw=randread --bs=64k --rate=100k --numjobs=4", "randread --bs=64k --rate 6 --jobs 4"),
+            ("--rw=randread --bs=64k --rate=1k", "randread --bs=64k --rate 1"),
         ] {
             assert_eq!(ours(&format!("diskperf io {fio}")), Some(format!("diskperf io {expected}")), "{fio}");
         }
@@ -381,12 +397,30 @@ mod tests {
     }
 
     #[test]
+    fn zero_is_no_limit() {
+        for (fio, expected) in [
+            ("--rw=randwrite --rate_iops=100,", "randwrite"),
+            ("--rw=randread --rate_iops=0 --jobs 1,4", "randread --jobs 1,4"),
+            ("--rw=randread --rate=0", "randread"),
+            ("--rw=randread --rate=20m,0", "randread --rate 5120"),
+            ("--rw=randwrite --rate 20m,0k", "randwrite"),
+            ("--rw=randrw --rate=0k --rwmixread=70", "randrw --reads 70"),
+            ("--rw=randread --rate_iops=0 --rate_process=poisson", "randread"),
+            ("--rw=randread --rate_process=poisson --rate_iops=10", "randread --rate 10 --arrivals poisson"),
+        ] {
+            assert_eq!(ours(&format!("diskperf io {fio}")), Some(format!("diskperf io {expected}")), "{fio}");
+        }
+    }
+
+    #[test]
     fn rates_that_cannot_be_converted_are_refused() {
         let fault = |line: &str| translated(&words(line)).expect("a call of fio").fault;
         let several = fault("diskperf io randread --rate_iops=100 --jobs 1,4");
         assert!(matches!(several, Some(ArgumentError::RatePerJob { .. })), "{several:?}");
-        let one = fault("diskperf io --rw=randrw --rate_iops=100,");
-        assert!(matches!(one, Some(ArgumentError::RateOfOne { .. })), "{one:?}");
+        for rate in ["--rate_iops=100,", "--rate_iops=100,0", "--rate=20m,0k", "--rate=0,1m"] {
+            let one = fault(&format!("diskperf io --rw=randrw {rate}"));
+            assert!(matches!(one, Some(ArgumentError::RateOfOne { .. })), "{rate}: {one:?}");
+        }
         assert!(fault("diskperf io --rw=randread --rate 100 --jobs 1,4").is_some());
     }
 
@@ -396,11 +430,17 @@ mod tests {
             ("--rw=read --bs=4KiB", "fio reads 4KiB as powers of 1000"),
             ("--rw=read --size=1GiB", "fio reads 1GiB as powers of 1000"),
             ("--rw=randrw --rate_iops=7,3 --rwmixread=50", "--rwmixread=50 has no effect"),
+            ("--rw=randread --rate_process=poisson", "--rate_process=poisson has no effect"),
+            ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
+            ("--rw=randread --bs=64k --rate=1k", "diskperf uses --rate 1 for all"),
         ] {
             let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
             assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
         }
-        assert!(translated(&words("diskperf io --rw=read --bs=4k")).expect("a call of fio").remarks.is_empty());
+        for line in ["--rw=read --bs=4k", "--rw=randread --bs=64k --rate=16k --numjobs=4"] {
+            let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
+            assert!(remarks.is_empty(), "{remarks:?}");
+        }
     }
 
     #[test]
