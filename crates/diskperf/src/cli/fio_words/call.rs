@@ -25,8 +25,8 @@ pub(super) struct Call {
     pub(super) block: Option<u64>,
     /// A limit of fio on the rate.
     limit: Option<String>,
-    /// A size that is smaller in fio.
-    pub(super) smaller: Option<String>,
+    /// Sizes that fio reads in another base, and that base.
+    pub(super) other_bases: Vec<(String, u64)>,
 }
 
 impl Call {
@@ -52,7 +52,8 @@ impl Call {
         let pattern = pattern.and_then(|name| PatternName::from_str(&name, false).ok());
         let sizes = of_fio(&["blocksize"]).or_else(|| of_ours("bs")).map(str::to_owned);
         let all_sizes = [sizes.as_deref(), of_ours("size"), of_fio(&["bssplit"])];
-        let smaller = all_sizes.into_iter().flatten().find(|size| fio::is_smaller(size)).map(str::to_owned);
+        let other_base = |sizes: &str| fio::other_base(sizes).map(|base| (sizes.to_owned(), base));
+        let other_bases = all_sizes.into_iter().flatten().filter_map(other_base).collect();
         let sizes = sizes.or_else(|| of_fio(&["bssplit"]).map(blocks));
         let block = || {
             let bs = sizes.map(|text| text.parse()).transpose().ok()?;
@@ -60,7 +61,7 @@ impl Call {
         };
         let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).map_or(Some(1), |jobs| jobs.parse().ok());
         let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
-        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, smaller }
+        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, other_bases }
     }
 
     /// True if reads and writes have a limit each.

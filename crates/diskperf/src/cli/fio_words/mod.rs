@@ -8,6 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use jobs::fio::{self, Form};
+use units::Bytes;
 
 use self::call::Call;
 use super::own_load;
@@ -136,11 +137,10 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         None => {}
     }
     round_size(&mut ours, call.block);
-    remarks.extend(
-        call.smaller.map(|size| {
-            format!("diskperf reads KiB, MiB and GiB as powers of 1024; fio reads {size} as powers of 1000")
-        }),
-    );
+    remarks.extend(call.other_bases.iter().map(|(sizes, base)| {
+        let ours = if *base == 1000 { "KiB, MiB and GiB as powers of 1024" } else { "kB, MB and GB as powers of 1000" };
+        format!("diskperf reads {ours}; fio reads {sizes} as powers of {base}")
+    }));
     let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(places).collect();
     Some(Translated { words, remarks, fault })
 }
@@ -220,11 +220,13 @@ fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
     Ok((folder.to_owned(), Some(remark)))
 }
 
-/// A size that is not a whole number of blocks: fio leaves the rest of the file out.
+/// A size that is not a whole number of blocks: fio leaves the rest of the file out. The size is read as diskperf reads
+/// it, so that its meaning does not depend on the block size.
 fn round_size(ours: &mut [OsString], block: Option<u64>) {
     let Some(block) = block else { return };
     let rounded = |text: &str| {
-        let size = fio::size(text).filter(|size| !size.is_multiple_of(block) && *size > block)?;
+        let Bytes(size) = text.parse().ok()?;
+        let size = Some(size).filter(|size| !size.is_multiple_of(block) && *size > block)?;
         Some(format!("{}B", size - size % block))
     };
     for place in 0..ours.len() {
@@ -427,8 +429,7 @@ mod tests {
     #[test]
     fn remarks_name_differences_from_fio() {
         for (line, said) in [
-            ("--rw=read --bs=4KiB", "fio reads 4KiB as powers of 1000"),
-            ("--rw=read --size=1GiB", "fio reads 1GiB as powers of 1000"),
+            ("--rw=randread --bssplit=4KiB/60:64KiB/40", "fio reads 4KiB/60:64KiB/40 as powers of 1000"),
             ("--rw=randrw --rate_iops=7,3 --rwmixread=50", "--rwmixread=50 has no effect"),
             ("--rw=randread --rate_process=poisson", "--rate_process=poisson has no effect"),
             ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
@@ -440,6 +441,23 @@ mod tests {
         for line in ["--rw=read --bs=4k", "--rw=randread --bs=64k --rate=16k --numjobs=4"] {
             let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
             assert!(remarks.is_empty(), "{remarks:?}");
+        }
+    }
+
+    /// The words have the size that the remark gives them, whether or not it is a whole number of blocks.
+    #[test]
+    fn a_size_that_differs_in_fio_keeps_our_meaning() {
+        for (line, expected, said) in [
+            ("--rw=read --bs=4KiB", "read --bs=4KiB", "fio reads 4KiB as powers of 1000"),
+            ("--rw=read --size=1GiB", "read --size=1GiB", "1024; fio reads 1GiB as powers of 1000"),
+            ("--rw=read --size=1GiB --bs=512", "read --size=1GiB --bs=512", "fio reads 1GiB as powers of 1000"),
+            ("--rw=write --bs=2300 --size 1GiB", "write --bs=2300 --size 1073741200B", "fio reads 1GiB as powers of"),
+            ("--rw=read --size=1MB --bs=512", "read --size=999936B --bs=512", "1000; fio reads 1MB as powers of 1024"),
+        ] {
+            let Translated { words, remarks, .. } =
+                translated(&self::words(&format!("diskperf io {line}"))).expect(line);
+            assert_eq!(words, self::words(&format!("diskperf io {expected}")), "{line}");
+            assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
         }
     }
 
