@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 use jobs::fio::{self, Limits, OnlyOne};
-use jobs::{LoadSpec, PatternName};
+use jobs::{LoadSpec, PatternName, SweptKey};
 
 use super::{Part, blocks, setting};
 use crate::cli;
@@ -19,7 +19,8 @@ type ConvertedRate = Result<Option<(String, Option<String>)>, ArgumentError>;
 pub(super) struct Call {
     /// `None` if it is missing or unknown, so that the grammar refuses the call.
     pattern: Option<PatternName>,
-    /// The number of jobs, which fio's rates are multiplied by. `None` if it is not a number, or if there are several.
+    /// The number of jobs, which fio's rates are multiplied by. `None` if there are several numbers. 1 for any other
+    /// text: the grammar refuses it.
     jobs: Option<u64>,
     /// The bytes of a block, if there is one size.
     pub(super) block: Option<u64>,
@@ -59,7 +60,8 @@ impl Call {
             let bs = sizes.map(|text| text.parse()).transpose().ok()?;
             LoadSpec { bs, ..LoadSpec::new(pattern?) }.block()
         };
-        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).map_or(Some(1), |jobs| jobs.parse().ok());
+        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).unwrap_or("1");
+        let jobs = (!SweptKey::Jobs.has_several(jobs)).then(|| jobs.parse().unwrap_or(1));
         let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
         Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, other_bases }
     }

@@ -417,8 +417,17 @@ mod tests {
     #[test]
     fn rates_that_cannot_be_converted_are_refused() {
         let fault = |line: &str| translated(&words(line)).expect("a call of fio").fault;
-        let several = fault("diskperf io randread --rate_iops=100 --jobs 1,4");
-        assert!(matches!(several, Some(ArgumentError::RatePerJob { .. })), "{several:?}");
+        for jobs in ["--jobs 1,4", "--numjobs=1..4*2"] {
+            let several = fault(&format!("diskperf io randread --rate_iops=100 {jobs}"));
+            assert!(matches!(several, Some(ArgumentError::RatePerJob { .. })), "{several:?}");
+        }
+        // The grammar refuses the number of jobs, not the rate.
+        for rate in ["--rate_iops=100", "--rate=1m"] {
+            let line = words(&format!("diskperf io --rw=randread {rate} --numjobs=x"));
+            let Translated { words, fault, .. } = translated(&line).expect("a call of fio");
+            let refusal = cli::refusal(&words).expect("a refusal");
+            assert!(fault.is_none() && refusal.contains("'x' for '--jobs"), "{refusal}");
+        }
         for rate in ["--rate_iops=100,", "--rate_iops=100,0", "--rate=20m,0k", "--rate=0,1m"] {
             let one = fault(&format!("diskperf io --rw=randrw {rate}"));
             assert!(matches!(one, Some(ArgumentError::RateOfOne { .. })), "{rate}: {one:?}");
