@@ -142,6 +142,7 @@ fn words_of_other_programs_get_a_hint() {
         ("io --rw=read --minimal .", "there is no option --minimal", "use --format csv"),
         ("io randread --rate_iops=100 --jobs 1,4 .", "rate of each job in fio, and --jobs has several", "use --rate N"),
         ("io --rw=randrw --rate_iops=100, .", "only the reads or only the writes", "--rate_iops=700,300"),
+        ("io --rw=randrw --rate=20m,0k .", "only the reads or only the writes", "--rate=20m,10m"),
         ("io --rw=randread --rate=1048576 .", "--rate=1048576 has no unit", "use --rate_iops=1048576"),
     ] {
         cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: ", hint]);
