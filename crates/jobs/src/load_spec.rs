@@ -94,7 +94,7 @@ load_keys! {
     /// Issue N operations per second, by all threads together, whether or not earlier ones have finished (open loop).
     /// Latency then counts from the intended start. Without --rate, a new operation starts when one has returned, and
     /// latency does not include operations delayed by a stall (coordinated omission). 700/300 in randrw: 700 reads and
-    /// 300 writes per second, each on a schedule of their own, as rate_iops=700,300 in fio.
+    /// 300 writes per second, each with its own schedule, as rate_iops=700,300 in fio.
     #[arg(long, value_name = "N|READS/WRITES", allow_negative_numbers = true)]
     #[schemars(with = "Option<RateForms>")]
     rate: Option<Rate>, fio ["rate_iops"], in 1..=FASTEST, "operations per second, by all threads together";

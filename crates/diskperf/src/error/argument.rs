@@ -102,6 +102,8 @@ impl ArgumentError {
             ArgumentError::RatePerJob { .. } => {
                 usage("use --rate N, which is the number of operations per second of all jobs together")
             }
+            // A rate of bytes needs a unit.
+            ArgumentError::RateOfOne { option: "--rate", .. } => usage("give both rates, as in --rate=20m,10m"),
             ArgumentError::RateOfOne { option, .. } => usage(format!("give both rates, as in {option}=700,300")),
             ArgumentError::NoSuchDevice(_) => usage("lsblk lists the devices"),
             ArgumentError::OtherSpelling(_, instead) => usage(format!("use {instead}")),

@@ -307,22 +307,24 @@ impl Conversion<'_> {
     fn pace(&mut self, load: &mut LoadSpec, block: u64, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let (bandwidth, process) = (rest.take(&["rate"]), rest.take(KEYS.arrivals.fio));
         let rate = rest.take(KEYS.rate.fio);
-        let (base, pattern) = (rest.base, load.pattern);
+        let (base, pattern, jobs) = (rest.base, load.pattern, u64::from(load.jobs.unwrap_or(1)));
         let limits = match (rate, bandwidth) {
-            (Some(setting), _) => Some((self.limits(&setting, pattern, whole)?, setting)),
+            (Some(setting), _) => Some((self.limits(&setting, pattern, whole)?, setting, 1)),
             (None, Some(setting)) => {
                 let several = load.bs.as_ref().is_some_and(|Blocks(all)| all.len() > 1);
                 let limits = self.limits(&setting, pattern, |text| bytes(text, base))?;
-                let limits = limits.per(block.max(1)).filter(|_| !several);
-                if limits.is_none() {
+                let unit = block.max(1);
+                if several || !limits.is_whole(pattern, jobs, unit) {
                     self.pass(&setting, "diskperf needs operations per second, and this is not a whole number of them");
+                    None
+                } else {
+                    Some((limits, setting, unit))
                 }
-                limits.map(|limits| (limits, setting))
             }
             (None, None) => None,
         };
-        if let Some((limits, setting)) = limits {
-            match limits.rate(pattern, u64::from(load.jobs.unwrap_or(1))) {
+        if let Some((limits, setting, unit)) = limits {
+            match limits.rate(pattern, jobs, unit) {
                 Ok(rate) => load.rate = rate,
                 Err(OnlyOne) => self.pass(&setting, "diskperf limits both reads and writes of a mix, or neither"),
             }

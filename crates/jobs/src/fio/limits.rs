@@ -41,18 +41,16 @@ impl Limits {
         }
     }
 
-    /// The limits in another unit, which must be whole numbers there.
-    pub(super) fn per(self, unit: u64) -> Option<Limits> {
-        let per = |limit: Option<u64>| match limit {
-            Some(limit) => limit.is_multiple_of(unit).then_some(Some(limit / unit)),
-            None => Some(None),
-        };
-        Some(Limits { reads: per(self.reads)?, writes: per(self.writes)? })
+    /// True if [`Limits::rate`] needs no rounding.
+    pub fn is_whole(self, pattern: PatternName, jobs: u64, unit: u64) -> bool {
+        let Limits { reads, writes } = self.used(pattern);
+        [reads, writes].into_iter().flatten().all(|limit| limit.saturating_mul(jobs).is_multiple_of(unit))
     }
 
-    /// The rate of this number of jobs together; `None` without a limit.
-    pub fn rate(self, pattern: PatternName, jobs: u64) -> Result<Option<Rate>, OnlyOne> {
-        let all = |limit: u64| u32::try_from(limit.saturating_mul(jobs)).unwrap_or(u32::MAX);
+    /// The rate of this number of jobs together; `None` without a limit. An operation uses this number of units of the
+    /// limits: 1, or the bytes of a block. The rate is rounded down, but is at least 1.
+    pub fn rate(self, pattern: PatternName, jobs: u64, unit: u64) -> Result<Option<Rate>, OnlyOne> {
+        let all = |limit: u64| u32::try_from((limit.saturating_mul(jobs) / unit).max(1)).unwrap_or(u32::MAX);
         let Limits { reads, writes } = self.used(pattern);
         match (reads, writes) {
             (Some(reads), Some(writes)) => Ok(Some(Rate(Rates::Apart { reads: all(reads), writes: all(writes) }))),
@@ -70,7 +68,7 @@ mod tests {
     fn limits_are_of_reads_and_of_writes() {
         let rate = |text: &str, pattern| {
             let limits = Limits::parse(text, |text| text.parse().ok()).expect(text);
-            limits.rate(pattern, 2).map(|rate| rate.map(|rate| rate.to_string()))
+            limits.rate(pattern, 2, 1).map(|rate| rate.map(|rate| rate.to_string()))
         };
         let (reads, writes, mix) = (PatternName::Randread, PatternName::Write, PatternName::Randrw);
         for (text, expected) in [
@@ -88,8 +86,28 @@ mod tests {
         for text in ["", "x", "1,x"] {
             assert_eq!(Limits::parse(text, |text| text.parse().ok()), None, "{text}");
         }
-        let bytes = Limits::parse("8192,4096", |text| text.parse().ok()).expect("limits");
-        assert_eq!(bytes.per(4096), Limits::parse("2,1", |text| text.parse().ok()));
-        assert_eq!((bytes.per(8192), bytes.used(reads).per(8192).is_some()), (None, true));
+    }
+
+    #[test]
+    fn bytes_of_all_jobs_become_operations() {
+        let (reads, mix) = (PatternName::Randread, PatternName::Randrw);
+        for (text, pattern, jobs, expected, is_whole) in [
+            ("8192,4096", mix, 1, Some("2/1"), true),
+            ("8192,4095", mix, 1, Some("2/1"), false),
+            ("8192,4095", reads, 1, Some("2"), true),
+            // All jobs together have 6.25.
+            ("6400", reads, 4, Some("6"), false),
+            ("5120", reads, 4, Some("5"), true),
+            ("1", reads, 1, Some("1"), false),
+            ("0", mix, 1, None, true),
+        ] {
+            let limits = Limits::parse(text, |text| text.parse().ok()).expect(text);
+            let rate = limits.rate(pattern, jobs, 4096).map(|rate| rate.map(|rate| rate.to_string()));
+            assert_eq!(
+                (rate, limits.is_whole(pattern, jobs, 4096)),
+                (Ok(expected.map(str::to_owned)), is_whole),
+                "{text}"
+            );
+        }
     }
 }

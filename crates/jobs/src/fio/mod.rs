@@ -21,9 +21,21 @@ pub use import::{Imported, import};
 pub use limits::{Limits, OnlyOne};
 pub use unsupported::{Form, NO_SUCH_OPTION, reason, without_effect};
 
-/// True if fio reads this size as powers of 1000, as 4KiB, and diskperf as powers of 1024.
-pub fn is_smaller(size: &str) -> bool {
-    size.to_ascii_lowercase().ends_with("ib")
+/// Characters between the sizes of a mix or a sweep, in fio's words or ours.
+const BETWEEN_SIZES: [char; 7] = [',', ':', '/', '.', '*', '+', ' '];
+
+/// The base in which fio reads one of these sizes if diskperf reads it in the other: 1000 for `4KiB`, 1024 for `4kB`.
+/// The text is a size, a mix or a sweep. `None` if the sizes mean the same in both.
+pub fn other_base(sizes: &str) -> Option<u64> {
+    sizes.split(BETWEEN_SIZES).find_map(|size| {
+        let unit = size.to_ascii_lowercase();
+        let unit = unit.trim_start_matches(|start: char| start.is_ascii_digit());
+        match unit.strip_suffix('b')?.len() {
+            1 => Some(1024),
+            2 if unit.ends_with("ib") => Some(1000),
+            _ => None,
+        }
+    })
 }
 
 /// The bytes of a size as fio writes it: `22m` is 22 MiB. `None` if it is not a size.

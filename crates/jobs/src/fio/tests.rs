@@ -178,6 +178,29 @@ fn pauses_cap_the_queue_depth_and_ramps_are_warm_ups() {
     }
 }
 
+#[test]
+fn some_sizes_have_another_base_in_fio() {
+    for (sizes, base) in [
+        ("4KiB", Some(1000)),
+        ("4KiB/60:64KiB/40", Some(1000)),
+        ("4KiB,8k", Some(1000)),
+        ("8k,4KiB", Some(1000)),
+        ("4k:60,64KiB:40", Some(1000)),
+        ("4KiB..64k*2", Some(1000)),
+        ("4k..64KiB*2", Some(1000)),
+        ("1.5GiB", Some(1000)),
+        ("1MB", Some(1024)),
+        ("4k,8kB", Some(1024)),
+        ("4k", None),
+        ("4Ki", None),
+        ("512B", None),
+        ("4k/60:64k/40", None),
+        ("4k..64k*2", None),
+    ] {
+        assert_eq!(other_base(sizes), base, "{sizes}");
+    }
+}
+
 /// fio has a rate of reads, and one of writes.
 #[test]
 fn a_mix_has_a_rate_of_reads_and_one_of_writes() {
@@ -187,6 +210,7 @@ fn a_mix_has_a_rate_of_reads_and_one_of_writes() {
         ("rate=1m,512k\nbs=4k", Some("256/128"), None),
         ("rate_iops=40,\nrwmixread=70", None, Some(70)),
         ("rate=1m,3k\nbs=4k", None, Some(50)),
+        ("rate=1m,3k\nbs=4k\nnumjobs=4", Some("1024/3"), None),
     ] {
         let (job, differences) = imported(&format!("[a]\nrw=randrw\nsize=8m\n{fio}\n"));
         let spec = &job.loads[0].spec;

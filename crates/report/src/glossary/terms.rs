@@ -40,7 +40,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "all workloads",
-        also: &["sum", "sum_of", "beside", "group_settings"],
+        also: &["sum", "sum_of", "beside", "group_settings", "all loads"],
         brief: "the sum of workloads that ran at the same time",
         says: "Bytes or operations of all workloads of a group, from the start of the first workload to the end of the \
                last. Only this row has the CPU time of kernel threads, and the bytes of the device. It has no latency \

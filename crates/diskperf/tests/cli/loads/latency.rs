@@ -103,6 +103,26 @@ fn fio_options_are_translated_and_shown() {
 }
 
 #[test]
+fn rates_and_sizes_that_differ_from_fio_are_named() {
+    let cli = Cli::new();
+    for (line, ours, said) in [
+        (
+            "--rw=randread --bs=64k --rate=100k --numjobs=4",
+            "--bs=64k --rate 6 --jobs 4",
+            "diskperf uses --rate 6 for all",
+        ),
+        ("--rw=randwrite --rate_iops=0 --rate_process=poisson", "diskperf io randwrite --dry-run .", "without a rate"),
+        ("--rw=read --bs=512 --size=1GiB", "read --bs=512 --size=1GiB --dry-run", "fio reads 1GiB as powers of 1000"),
+        ("--rw=read --size=1GiB", "read --size=1GiB --dry-run", "fio reads 1GiB as powers of 1000"),
+    ] {
+        let planned = cli.typed(&format!("io {line} --dry-run ."));
+        assert_eq!(planned.status, Some(0), "{}", planned.err);
+        assert!(planned.err.contains(ours) && planned.err.contains(said), "{}", planned.err);
+    }
+    cli.refuses(&["io", "--rw=read", "--rate_iops=9", "--numjobs=x", "."], 2, &["invalid value 'x' for '--jobs"]);
+}
+
+#[test]
 fn words_of_other_programs_get_a_hint() {
     let cli = Cli::new();
     std::fs::write(cli.path().join("db.fio"), "[a]\nrw=read\n").expect("a fio job");
@@ -122,6 +142,7 @@ fn words_of_other_programs_get_a_hint() {
         ("io --rw=read --minimal .", "there is no option --minimal", "use --format csv"),
         ("io randread --rate_iops=100 --jobs 1,4 .", "rate of each job in fio, and --jobs has several", "use --rate N"),
         ("io --rw=randrw --rate_iops=100, .", "only the reads or only the writes", "--rate_iops=700,300"),
+        ("io --rw=randrw --rate=20m,0k .", "only the reads or only the writes", "--rate=20m,10m"),
         ("io --rw=randread --rate=1048576 .", "--rate=1048576 has no unit", "use --rate_iops=1048576"),
     ] {
         cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: ", hint]);

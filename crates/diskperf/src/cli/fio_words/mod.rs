@@ -1,16 +1,18 @@
 //! fio's options in a call of `diskperf io`, or behind `io` in a call of `choose`: each becomes an option of ours, and
 //! the program prints the call that results. Options that both have with the same meaning stay as they are.
 
+mod call;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use clap::ValueEnum;
-use jobs::fio::{self, Form, Limits, OnlyOne};
-use jobs::{LoadSpec, PatternName};
+use jobs::fio::{self, Form};
+use units::Bytes;
 
-use super::operands::operands;
+use self::call::Call;
 use super::own_load;
+use crate::cli;
 use crate::documents::store_arguments::parse_name;
 use crate::error::ArgumentError;
 
@@ -82,7 +84,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     }
     let call = Call::of(&parts, words[1] == "choose");
     let (mut pattern, mut places, mut ours) = (None, Vec::<OsString>::new(), Vec::<OsString>::new());
-    let (mut remarks, mut fault) = (Vec::new(), None);
+    let (mut remarks, mut fault, mut arrivals) = (Vec::new(), None, None);
     for part in parts {
         let Part::Setting(name, value) = part else {
             ours.extend(match part {
@@ -110,10 +112,16 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
             "rate" | "rate_iops" => {
                 let rate = if name == "rate" { call.bandwidth(value) } else { call.rate(value) };
                 match rate {
-                    Ok(rate) => ours.extend(["--rate".into(), rate.into()]),
+                    Ok(Some((rate, remark))) => {
+                        ours.extend(["--rate".into(), rate.into()]);
+                        remarks.extend(remark);
+                    }
+                    // No limit.
+                    Ok(None) => {}
                     Err(error) => fault = fault.or(Some(error)),
                 }
             }
+            "rate_process" => arrivals = Some(value),
             // In fio too, the limits of reads and writes set their shares.
             "rwmixread" | "rwmixwrite" if call.has_two_rates() => {
                 remarks.push(format!("--{name}={value} has no effect: the rates of reads and writes set their shares"));
@@ -121,12 +129,18 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
             _ => ours.extend(option(name, value).into_iter().map(OsString::from)),
         }
     }
+    match arrivals {
+        Some(value) if ours.iter().any(|word| word == "--rate") => {
+            ours.extend(option("rate_process", value).into_iter().map(OsString::from))
+        }
+        Some(value) => remarks.push(format!("--rate_process={value} has no effect without a rate")),
+        None => {}
+    }
     round_size(&mut ours, call.block);
-    remarks.extend(
-        call.smaller.map(|size| {
-            format!("diskperf reads KiB, MiB and GiB as powers of 1024; fio reads {size} as powers of 1000")
-        }),
-    );
+    remarks.extend(call.other_bases.iter().map(|(sizes, base)| {
+        let ours = if *base == 1000 { "KiB, MiB and GiB as powers of 1024" } else { "kB, MB and GB as powers of 1000" };
+        format!("diskperf reads {ours}; fio reads {sizes} as powers of {base}")
+    }));
     let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(places).collect();
     Some(Translated { words, remarks, fault })
 }
@@ -137,7 +151,7 @@ fn command(words: &[OsString]) -> Option<usize> {
         "io" => Some(2),
         // The grammar costs time.
         "choose" if words.iter().any(|word| word == "io") => {
-            let mut all = super::command();
+            let mut all = cli::command();
             all.build();
             own_load::place_of_io(words, all.find_subcommand("choose")?).map(|at| at + 1)
         }
@@ -206,109 +220,13 @@ fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
     Ok((folder.to_owned(), Some(remark)))
 }
 
-/// The settings of a call by which others are converted.
-struct Call {
-    /// `None` if it is missing or unknown, so that the grammar refuses the call.
-    pattern: Option<PatternName>,
-    /// The number of jobs, which fio's rates are multiplied by. `None` if it is not a number, or if there are several.
-    jobs: Option<u64>,
-    /// The bytes of a block, if there is one size.
-    block: Option<u64>,
-    /// A limit of fio on the rate.
-    limit: Option<String>,
-    /// A size that is smaller in fio.
-    smaller: Option<String>,
-}
-
-impl Call {
-    fn of(parts: &[Part<'_>], is_choose: bool) -> Call {
-        let of_fio = |names: &[&str]| {
-            parts.iter().rev().find_map(|part| match part {
-                Part::Setting(name, value) if names.contains(name) => Some(*value),
-                _ => None,
-            })
-        };
-        let words = || {
-            parts.iter().filter_map(|part| match part {
-                Part::Ours(word) => Some(*word),
-                _ => None,
-            })
-        };
-        let of_ours = |name: &str| {
-            let mut rest = words().filter_map(|word| word.to_str());
-            let given = rest.find_map(|word| setting(word).filter(|(own, _)| *own == name).map(|(_, given)| given))?;
-            given.or_else(|| rest.next())
-        };
-        let pattern = of_fio(&["rw", "readwrite"]).map(str::to_owned).or_else(|| first_operand(words(), is_choose));
-        let pattern = pattern.and_then(|name| PatternName::from_str(&name, false).ok());
-        let sizes = of_fio(&["blocksize"]).or_else(|| of_ours("bs")).map(str::to_owned);
-        let all_sizes = [sizes.as_deref(), of_ours("size"), of_fio(&["bssplit"])];
-        let smaller = all_sizes.into_iter().flatten().find(|size| fio::is_smaller(size)).map(str::to_owned);
-        let sizes = sizes.or_else(|| of_fio(&["bssplit"]).map(blocks));
-        let block = || {
-            let bs = sizes.map(|text| text.parse()).transpose().ok()?;
-            LoadSpec { bs, ..LoadSpec::new(pattern?) }.block()
-        };
-        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).map_or(Some(1), |jobs| jobs.parse().ok());
-        let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
-        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, smaller }
-    }
-
-    /// True if reads and writes have a limit each.
-    fn has_two_rates(&self) -> bool {
-        let is_rate = |text: &str| text.contains('/') || Limits::parse(text, fio::size).is_some();
-        self.pattern == Some(PatternName::Randrw) && self.limit.as_deref().is_some_and(is_rate)
-    }
-
-    /// The rate of all jobs for fio's operations per second of each job. A value that is not a rate stays, for the
-    /// grammar to judge.
-    fn rate(&self, value: &str) -> Result<String, ArgumentError> {
-        self.rate_of_all("--rate_iops", value, |number| number.parse().ok())
-    }
-
-    /// The same for fio's bytes per second.
-    fn bandwidth(&self, value: &str) -> Result<String, ArgumentError> {
-        if value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') {
-            return Err(ArgumentError::RateWithoutUnit(value.to_owned()));
-        }
-        self.rate_of_all("--rate", value, |number| {
-            let bytes = fio::size(number).filter(|_| number.ends_with(|end: char| end.is_ascii_alphabetic()))?;
-            Some((bytes / self.block?).max(1))
-        })
-    }
-
-    fn rate_of_all(
-        &self,
-        option: &'static str,
-        value: &str,
-        number: impl Fn(&str) -> Option<u64>,
-    ) -> Result<String, ArgumentError> {
-        let Some((limits, pattern)) = Limits::parse(value, number).zip(self.pattern) else {
-            return Ok(value.to_owned());
-        };
-        let rate = || value.to_owned();
-        let jobs = self.jobs.ok_or_else(|| ArgumentError::RatePerJob { option, rate: rate() })?;
-        match limits.rate(pattern, jobs) {
-            Ok(all) => Ok(all.map_or_else(rate, |all| all.to_string())),
-            Err(OnlyOne) => Err(ArgumentError::RateOfOne { option, rate: rate() }),
-        }
-    }
-}
-
-/// The first of these words that is neither an option nor the value of one: the pattern.
-fn first_operand<'a>(words: impl Iterator<Item = &'a OsString>, is_choose: bool) -> Option<String> {
-    let mut all = super::command();
-    all.build();
-    let commands = [Some("io"), is_choose.then_some("choose")];
-    let commands: Vec<_> = commands.into_iter().flatten().filter_map(|name| all.find_subcommand(name)).collect();
-    operands(&commands, words).next().and_then(|(_, word)| word.to_str()).map(str::to_owned)
-}
-
-/// A size that is not a whole number of blocks: fio leaves the rest of the file out.
+/// A size that is not a whole number of blocks: fio leaves the rest of the file out. The size is read as diskperf reads
+/// it, so that its meaning does not depend on the block size.
 fn round_size(ours: &mut [OsString], block: Option<u64>) {
     let Some(block) = block else { return };
     let rounded = |text: &str| {
-        let size = fio::size(text).filter(|size| !size.is_multiple_of(block) && *size > block)?;
+        let Bytes(size) = text.parse().ok()?;
+        let size = Some(size).filter(|size| !size.is_multiple_of(block) && *size > block)?;
         Some(format!("{}B", size - size % block))
     };
     for place in 0..ours.len() {
@@ -397,7 +315,6 @@ fn engine(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli;
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
@@ -457,6 +374,9 @@ mod tests {
             ("--rw=randrw --bs=4k --rate=20m,1m", "randrw --bs=4k --rate 5120/256"),
             ("--rw=commit --rate=1m", "commit --rate 256"),
             ("--rw=randread --bssplit=16k/100 --rate=1m", "randread --bs 16k:100 --rate 64"),
+            // The bytes of all jobs are divided, so that only the sum is rounded.
+            ("--rw=randread --bs=64k --rate=100k --numjobs=4", "randread --bs=64k --rate 6 --jobs 4"),
+            ("--rw=randread --bs=64k --rate=1k", "randread --bs=64k --rate 1"),
         ] {
             assert_eq!(ours(&format!("diskperf io {fio}")), Some(format!("diskperf io {expected}")), "{fio}");
         }
@@ -479,26 +399,75 @@ mod tests {
     }
 
     #[test]
+    fn zero_is_no_limit() {
+        for (fio, expected) in [
+            ("--rw=randwrite --rate_iops=100,", "randwrite"),
+            ("--rw=randread --rate_iops=0 --jobs 1,4", "randread --jobs 1,4"),
+            ("--rw=randread --rate=0", "randread"),
+            ("--rw=randread --rate=20m,0", "randread --rate 5120"),
+            ("--rw=randwrite --rate 20m,0k", "randwrite"),
+            ("--rw=randrw --rate=0k --rwmixread=70", "randrw --reads 70"),
+            ("--rw=randread --rate_iops=0 --rate_process=poisson", "randread"),
+            ("--rw=randread --rate_process=poisson --rate_iops=10", "randread --rate 10 --arrivals poisson"),
+        ] {
+            assert_eq!(ours(&format!("diskperf io {fio}")), Some(format!("diskperf io {expected}")), "{fio}");
+        }
+    }
+
+    #[test]
     fn rates_that_cannot_be_converted_are_refused() {
         let fault = |line: &str| translated(&words(line)).expect("a call of fio").fault;
-        let several = fault("diskperf io randread --rate_iops=100 --jobs 1,4");
-        assert!(matches!(several, Some(ArgumentError::RatePerJob { .. })), "{several:?}");
-        let one = fault("diskperf io --rw=randrw --rate_iops=100,");
-        assert!(matches!(one, Some(ArgumentError::RateOfOne { .. })), "{one:?}");
+        for jobs in ["--jobs 1,4", "--numjobs=1..4*2"] {
+            let several = fault(&format!("diskperf io randread --rate_iops=100 {jobs}"));
+            assert!(matches!(several, Some(ArgumentError::RatePerJob { .. })), "{several:?}");
+        }
+        // The grammar refuses the number of jobs, not the rate.
+        for rate in ["--rate_iops=100", "--rate=1m"] {
+            let line = words(&format!("diskperf io --rw=randread {rate} --numjobs=x"));
+            let Translated { words, fault, .. } = translated(&line).expect("a call of fio");
+            let refusal = cli::refusal(&words).expect("a refusal");
+            assert!(fault.is_none() && refusal.contains("'x' for '--jobs"), "{refusal}");
+        }
+        for rate in ["--rate_iops=100,", "--rate_iops=100,0", "--rate=20m,0k", "--rate=0,1m"] {
+            let one = fault(&format!("diskperf io --rw=randrw {rate}"));
+            assert!(matches!(one, Some(ArgumentError::RateOfOne { .. })), "{rate}: {one:?}");
+        }
         assert!(fault("diskperf io --rw=randread --rate 100 --jobs 1,4").is_some());
     }
 
     #[test]
     fn remarks_name_differences_from_fio() {
         for (line, said) in [
-            ("--rw=read --bs=4KiB", "fio reads 4KiB as powers of 1000"),
-            ("--rw=read --size=1GiB", "fio reads 1GiB as powers of 1000"),
+            ("--rw=randread --bssplit=4KiB/60:64KiB/40", "fio reads 4KiB/60:64KiB/40 as powers of 1000"),
             ("--rw=randrw --rate_iops=7,3 --rwmixread=50", "--rwmixread=50 has no effect"),
+            ("--rw=randread --rate_process=poisson", "--rate_process=poisson has no effect"),
+            ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
+            ("--rw=randread --bs=64k --rate=1k", "diskperf uses --rate 1 for all"),
         ] {
             let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
             assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
         }
-        assert!(translated(&words("diskperf io --rw=read --bs=4k")).expect("a call of fio").remarks.is_empty());
+        for line in ["--rw=read --bs=4k", "--rw=randread --bs=64k --rate=16k --numjobs=4"] {
+            let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
+            assert!(remarks.is_empty(), "{remarks:?}");
+        }
+    }
+
+    /// The words have the size that the remark gives them, whether or not it is a whole number of blocks.
+    #[test]
+    fn a_size_that_differs_in_fio_keeps_our_meaning() {
+        for (line, expected, said) in [
+            ("--rw=read --bs=4KiB", "read --bs=4KiB", "fio reads 4KiB as powers of 1000"),
+            ("--rw=read --size=1GiB", "read --size=1GiB", "1024; fio reads 1GiB as powers of 1000"),
+            ("--rw=read --size=1GiB --bs=512", "read --size=1GiB --bs=512", "fio reads 1GiB as powers of 1000"),
+            ("--rw=write --bs=2300 --size 1GiB", "write --bs=2300 --size 1073741200B", "fio reads 1GiB as powers of"),
+            ("--rw=read --size=1MB --bs=512", "read --size=999936B --bs=512", "1000; fio reads 1MB as powers of 1024"),
+        ] {
+            let Translated { words, remarks, .. } =
+                translated(&self::words(&format!("diskperf io {line}"))).expect(line);
+            assert_eq!(words, self::words(&format!("diskperf io {expected}")), "{line}");
+            assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
+        }
     }
 
     #[test]

@@ -1,0 +1,129 @@
+//! The settings of a call of fio by which others are converted: rates become operations per second of all jobs.
+
+use std::ffi::OsString;
+
+use clap::ValueEnum;
+use jobs::fio::{self, Limits, OnlyOne};
+use jobs::{LoadSpec, PatternName, SweptKey};
+
+use super::{Part, blocks, setting};
+use crate::cli;
+use crate::cli::operands::operands;
+use crate::error::ArgumentError;
+
+/// A rate of all jobs, and a remark if it is rounded; `None` without a limit. A value that is not a rate of fio stays,
+/// for the grammar to judge.
+type ConvertedRate = Result<Option<(String, Option<String>)>, ArgumentError>;
+
+/// The settings of a call by which others are converted.
+pub(super) struct Call {
+    /// `None` if it is missing or unknown, so that the grammar refuses the call.
+    pattern: Option<PatternName>,
+    /// The number of jobs, which fio's rates are multiplied by. `None` if there are several numbers. 1 for any other
+    /// text: the grammar refuses it.
+    jobs: Option<u64>,
+    /// The bytes of a block, if there is one size.
+    pub(super) block: Option<u64>,
+    /// A limit of fio on the rate.
+    limit: Option<String>,
+    /// Sizes that fio reads in another base, and that base.
+    pub(super) other_bases: Vec<(String, u64)>,
+}
+
+impl Call {
+    pub(super) fn of(parts: &[Part<'_>], is_choose: bool) -> Call {
+        let of_fio = |names: &[&str]| {
+            parts.iter().rev().find_map(|part| match part {
+                Part::Setting(name, value) if names.contains(name) => Some(*value),
+                _ => None,
+            })
+        };
+        let words = || {
+            parts.iter().filter_map(|part| match part {
+                Part::Ours(word) => Some(*word),
+                _ => None,
+            })
+        };
+        let of_ours = |name: &str| {
+            let mut rest = words().filter_map(|word| word.to_str());
+            let given = rest.find_map(|word| setting(word).filter(|(own, _)| *own == name).map(|(_, given)| given))?;
+            given.or_else(|| rest.next())
+        };
+        let pattern = of_fio(&["rw", "readwrite"]).map(str::to_owned).or_else(|| first_operand(words(), is_choose));
+        let pattern = pattern.and_then(|name| PatternName::from_str(&name, false).ok());
+        let sizes = of_fio(&["blocksize"]).or_else(|| of_ours("bs")).map(str::to_owned);
+        let all_sizes = [sizes.as_deref(), of_ours("size"), of_fio(&["bssplit"])];
+        let other_base = |sizes: &str| fio::other_base(sizes).map(|base| (sizes.to_owned(), base));
+        let other_bases = all_sizes.into_iter().flatten().filter_map(other_base).collect();
+        let sizes = sizes.or_else(|| of_fio(&["bssplit"]).map(blocks));
+        let block = || {
+            let bs = sizes.map(|text| text.parse()).transpose().ok()?;
+            LoadSpec { bs, ..LoadSpec::new(pattern?) }.block()
+        };
+        let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).unwrap_or("1");
+        let jobs = (!SweptKey::Jobs.has_several(jobs)).then(|| jobs.parse().unwrap_or(1));
+        let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
+        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, other_bases }
+    }
+
+    /// True if reads and writes have a limit each.
+    pub(super) fn has_two_rates(&self) -> bool {
+        let pattern = PatternName::Randrw;
+        let is_limit = |limits: Limits| !matches!(limits.rate(pattern, 1, 1), Ok(None));
+        let is_rate = |text: &str| text.contains('/') || Limits::parse(text, fio::size).is_some_and(is_limit);
+        self.pattern == Some(pattern) && self.limit.as_deref().is_some_and(is_rate)
+    }
+
+    /// The rate of all jobs for fio's operations per second of each job.
+    pub(super) fn rate(&self, value: &str) -> ConvertedRate {
+        self.rate_of_all("--rate_iops", value, 1, |number| number.parse().ok())
+    }
+
+    /// The same for fio's bytes per second.
+    pub(super) fn bandwidth(&self, value: &str) -> ConvertedRate {
+        let is_bare = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+        // Zero needs no unit.
+        if is_bare && value.bytes().any(|byte| (b'1'..=b'9').contains(&byte)) {
+            return Err(ArgumentError::RateWithoutUnit(value.to_owned()));
+        }
+        self.rate_of_all("--rate", value, self.block.unwrap_or(1), |number| {
+            let has_unit = number.ends_with(|end: char| end.is_ascii_alphabetic());
+            fio::size(number).filter(|bytes| *bytes == 0 || has_unit && self.block.is_some())
+        })
+    }
+
+    /// Both. `unit` is that of [`Limits::rate`].
+    fn rate_of_all(
+        &self,
+        option: &'static str,
+        value: &str,
+        unit: u64,
+        number: impl Fn(&str) -> Option<u64>,
+    ) -> ConvertedRate {
+        let Some((limits, pattern)) = Limits::parse(value, number).zip(self.pattern) else {
+            return Ok(Some((value.to_owned(), None)));
+        };
+        let jobs = self.jobs.unwrap_or(1);
+        match limits.rate(pattern, jobs, unit) {
+            Err(OnlyOne) => Err(ArgumentError::RateOfOne { option, rate: value.to_owned() }),
+            Ok(None) => Ok(None),
+            Ok(Some(_)) if self.jobs.is_none() => Err(ArgumentError::RatePerJob { option, rate: value.to_owned() }),
+            Ok(Some(rate)) => {
+                let remark = || {
+                    let what = "is not a whole number of operations per second";
+                    format!("{option}={value} {what}: diskperf uses --rate {rate} for all jobs together")
+                };
+                Ok(Some((rate.to_string(), (!limits.is_whole(pattern, jobs, unit)).then(remark))))
+            }
+        }
+    }
+}
+
+/// The first of these words that is neither an option nor the value of one: the pattern.
+fn first_operand<'a>(words: impl Iterator<Item = &'a OsString>, is_choose: bool) -> Option<String> {
+    let mut all = cli::command();
+    all.build();
+    let commands = [Some("io"), is_choose.then_some("choose")];
+    let commands: Vec<_> = commands.into_iter().flatten().filter_map(|name| all.find_subcommand(name)).collect();
+    operands(&commands, words).next().and_then(|(_, word)| word.to_str()).map(str::to_owned)
+}
