@@ -3,8 +3,8 @@
 //!
 //! Policy:
 //!   1. the program has its plain name, not the path that started it;
-//!   2. typed paths, also relative ones, and the host's name are removed wherever they occur. Mount options keep numbers
-//!      and known settings as values; other values may be addresses or names of users;
+//!   2. typed paths, also relative ones, and the host's name are removed wherever they occur. Mount options keep
+//!      numbers and known settings as values; other values may be addresses or names of users;
 //!   3. everything else that looks like a path is removed too, with the serial numbers in names under /dev, and every
 //!      UUID;
 //!   4. the text of a job file is left out: it may contain anything, and the cells say what was run. The words of a
