@@ -45,7 +45,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "The test waited for the device, in part for writes and in part for flushes. Neither part alone explains \
                the time. Small writes that are made durable one by one do that.",
         when: "Half of the elapsed time in all, a tenth for each part, and a device that was busy for half of the \
-               time.",
+               time. At most a fifth of the device's work was for other programs.",
         advice: "Sync less often, or use a device with power-loss protection.",
     },
     Entry {

@@ -88,6 +88,24 @@ fn device_and_flush_are_named_together_if_neither_is_enough() {
     assert_eq!(commits(200, 410, 500), Bottleneck::Flush);
 }
 
+/// A log beside random reads in a group of loads.
+#[test]
+fn device_and_flush_are_not_named_if_other_programs_used_the_device() {
+    let log = |foreign| {
+        let device = disk(600, 600, 1000, 4096);
+        let used =
+            Consumption { elapsed: ms(1000), system: ms(100), flush: Some(ms(200)), device, foreign, ..writer() };
+        bottleneck::limited_by(&used)
+    };
+    for foreign in [0.2, 0.8, 1.0] {
+        let (limited, rule) = log(Some(foreign));
+        assert_eq!((limited.what, rule), (Bottleneck::NotMeasured, Rule::Decided), "{foreign}: {}", limited.evidence);
+    }
+    for foreign in [None, Some(0.19)] {
+        assert_eq!(log(foreign).0.what, Bottleneck::DeviceAndFlush, "{foreign:?}");
+    }
+}
+
 /// A server that may have computed for 40 % of the time, as kernel threads do whose names show only their last work.
 fn server_at_two_fifths() -> Consumption {
     let server = hidden_loop_worker().server.map(|server| ServerWork { of_workers: Some(ms(130)), ..server });

@@ -58,7 +58,8 @@ const FULL_COMMITS_PER_SECOND: f64 = 5.0;
 ///   7. The flushes, if waiting for the device and its flushes took half of the time, and flushes are most of that. The
 ///      device, if waiting for it alone took half of the time, or if it is saturated: a journal that writes small
 ///      blocks between its flushes is also a wait for the device. See `device_or_latency`. Both, if they took half of
-///      the time only together, and a tenth each: a device that was busy that long did both.
+///      the time only together, and a tenth each: a device that was busy that long did both. If other programs used the
+///      device, too, its flushes may have waited for their requests.
 ///   8. Otherwise the limit is unknown. Another observation may name it, such as a ceiling that the rate reached. This
 ///      does not hold if a program writes to a device that was busy for less than half of the time, or if other
 ///      programs used the device.
@@ -115,7 +116,8 @@ fn decide(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
         if device >= CLEARLY * flush && (device >= MAJORITY || is_saturated) {
             return Some(device_or_latency(used, owners, work, busy));
         }
-        if device.min(flush) >= LEAST_SHARE && device + flush >= MAJORITY && busy >= MAJORITY {
+        let is_crowded = share_of(used.foreign) >= CROWDED;
+        if device.min(flush) >= LEAST_SHARE && device + flush >= MAJORITY && busy >= MAJORITY && !is_crowded {
             let (parts, busy) = (parts(used, owners, work), percent(busy));
             let why = format!("{} for {}{parts}, at least {busy} busy", waiting(device + flush), work.name);
             return Some((Bottleneck::DeviceAndFlush, why));
