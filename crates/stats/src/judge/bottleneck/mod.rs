@@ -286,11 +286,11 @@ fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, bus
     (limit, figures)
 }
 
-/// Returns the parts of the waiting for a device that are neither reads nor writes.
+/// Returns the parts of the waiting for a device that are neither reads nor writes. Requests overlap, so discards have
+/// the same share of the waiting as of the requests' time.
 fn parts(used: &Consumption, owners: &Owners, work: &DeviceWork) -> String {
-    let discarding = work.discarding.min(owners.device());
-    let named =
-        [("flushes", owners.flush), ("discards", discarding)].map(|(name, time)| (name, of(time, used.elapsed)));
+    let discarding = of(owners.device(), used.elapsed) * of(work.discarding, work.requests_time).min(1.0);
+    let named = [("flushes", of(owners.flush, used.elapsed)), ("discards", discarding)];
     let texts = named.iter().filter(|(_, share)| *share >= LEAST_SHARE);
     let texts: Vec<String> = texts.map(|(name, share)| format!("{} {name}", percent(*share))).collect();
     if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }
