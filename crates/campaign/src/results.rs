@@ -265,7 +265,8 @@ fn cell(
     let claimed = if unverified.is_some() && cache == CacheState::Cold { CacheState::Unverified } else { cache };
     let below_floor = judge::floor::shortfall(&facts);
     let kept = || kept.iter().copied();
-    let used = gather(&kept_runs, phase, clock, simulated);
+    let file_systems: Vec<_> = targets.iter().map(|target| target.place()).collect();
+    let used = gather(&kept_runs, phase, clock, &file_systems, simulated);
     let paired = kept().zip(kept_runs.iter().copied());
     let of_limit = ceiling::gather(paired, together, base, clock).filter(|_| measured);
     marks.extend(of_limit.as_ref().and_then(stats::judge::ceiling::above));

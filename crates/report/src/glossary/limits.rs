@@ -15,10 +15,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "device",
         also: &["disk", "device-bound", "both device-bound"],
         brief: "waiting for the device",
-        says: "At least half of the time, the test waited for the device: in writes, in discards, in large requests or \
-               in overlapping ones. Or the device was busy nine tenths of the time.",
+        says: "At least half of the time, the test waited for the device: in writes, in discards of files that it \
+               deleted, in large requests or in overlapping ones. Or the device was busy nine tenths of the time.",
         when: "The counters of the device show it, and at most a fifth of its work was for other programs. For tests \
-               that write, the device was busy for half of the time or more.",
+               that write, the device was busy for half of the time or more, apart from discards in the background \
+               or for other programs.",
         advice: "This is the speed of the device. Only a faster device, or less data, helps. If discards take most of \
                  the time, mount without the option discard and run fstrim now and then.",
     },
@@ -108,8 +109,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["nm", "not measured"],
         brief: "not measured: the counters do not show a bottleneck",
         says: "The counters do not show a single bottleneck. diskperf does not guess.",
-        when: "Less than 0.1 s. Counters that are not visible here. A device busy for others. No part of the time that \
-               is clearly larger than the next.",
+        when: "Less than 0.1 s. Counters that are not visible here. A device busy for others, or with discards in the \
+               background. No part of the time that is clearly larger than the next.",
         advice: "Run diskperf doctor: it lists the missing counters, and how to get them.",
     },
 ];

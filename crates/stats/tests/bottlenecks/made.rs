@@ -38,6 +38,7 @@ pub fn disk(busy: u64, requests_time: u64, requests: u64, size: u64) -> Option<D
         busy: ms(busy),
         requests_time: ms(requests_time),
         discarding: Nanos::ZERO,
+        discarding_apart: Nanos::ZERO,
         requests,
         bytes: requests * size,
         one_at_a_time: false,

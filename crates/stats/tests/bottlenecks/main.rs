@@ -88,6 +88,46 @@ fn device_and_flush_are_named_together_if_neither_is_enough() {
     assert_eq!(commits(200, 410, 500), Bottleneck::Flush);
 }
 
+/// Discards for which the test did not wait hide the reason of its waiting if the device did little else.
+#[test]
+fn a_device_that_discards_for_others_is_not_named() {
+    let waiting = |busy: u64, apart: u64| {
+        let device = disk(busy, 600, 100, 131_072);
+        let device = device.map(|device| DeviceWork { discarding_apart: ms(apart), ..device });
+        Consumption { elapsed: ms(1000), system: ms(100), device, ..writer() }
+    };
+    for (busy, apart, what) in [
+        (900, 90, Bottleneck::Device),
+        (900, 400, Bottleneck::Device),
+        // What is left is less than half of the time.
+        (900, 410, Bottleneck::NotMeasured),
+        (1000, 500, Bottleneck::NotMeasured),
+        (700, 650, Bottleneck::NotMeasured),
+    ] {
+        let (limited, rule) = bottleneck::limited_by(&waiting(busy, apart));
+        assert_eq!((limited.what, rule), (what, Rule::Decided), "{busy} {apart}: {}", limited.evidence);
+    }
+    // Flushes, and a command with several processes.
+    let used = waiting(900, 600);
+    let verdict = |used: &Consumption| limited_by(used);
+    let evidence = "vda at least 90 % busy, mostly with discards in the background or for other programs";
+    assert_eq!(verdict(&used).evidence, evidence);
+    for flush in [150, 550] {
+        assert_eq!(verdict(&Consumption { flush: Some(ms(flush)), ..used.clone() }).what, Bottleneck::NotMeasured);
+    }
+    assert_eq!(verdict(&Consumption { flush: Some(ms(550)), ..waiting(900, 400) }).what, Bottleneck::Flush);
+    let several = |apart| Consumption { several: Some(ProcessWork::default()), ..waiting(900, apart) };
+    assert_eq!(verdict(&several(100)).what, Bottleneck::Device);
+    let unknown = verdict(&several(600));
+    assert_eq!((unknown.what, unknown.evidence), (Bottleneck::NotMeasured, format!("several processes, {evidence}")));
+    // A reader with one small request at a time, beside fstrim.
+    let device = disk(900, 700, 7000, 4096).map(|device| DeviceWork { discarding_apart: ms(850), ..device });
+    let reading = Consumption { elapsed: ms(1000), system: ms(100), device, ..reader() };
+    assert_eq!(verdict(&reading).what, Bottleneck::NotMeasured);
+    // Half of the time is still half of the time.
+    assert_eq!(verdict(&Consumption { system: ms(600), ..used }).what, Bottleneck::Cpu);
+}
+
 /// The program waited for half a second, in which ten requests were in flight. A fifth of their time was that of
 /// discards: a tenth of the elapsed time, and not half of it.
 #[test]
@@ -321,11 +361,12 @@ fn any_consumption() -> impl Strategy<Value = Consumption> {
     let time = || (0..5_000_000_000_u64).prop_map(Nanos);
     let maybe = move || proptest::option::of(time());
     let share = || proptest::option::of(prop_oneof![-1.0..2.0_f64, Just(f64::NAN), Just(f64::INFINITY)]);
-    let work = (time(), (time(), time()), 0..10_000_u64, any::<u64>(), any::<bool>());
-    let device =
-        proptest::option::of(work.prop_map(|(busy, (requests_time, discarding), requests, bytes, one_at_a_time)| {
-            DeviceWork { name: "vda".to_owned(), busy, requests_time, discarding, requests, bytes, one_at_a_time }
-        }));
+    let work = ((time(), time(), time(), time()), 0..10_000_u64, any::<u64>(), any::<bool>());
+    let device = proptest::option::of(work.prop_map(|(times, requests, bytes, one_at_a_time)| {
+        let (busy, requests_time, discarding, discarding_apart) = times;
+        let name = "vda".to_owned();
+        DeviceWork { name, busy, requests_time, discarding, discarding_apart, requests, bytes, one_at_a_time }
+    }));
     let times = (time(), time(), time(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe());
     let rest = ((0..4_u32, any::<bool>()), (share(), share(), share()), device);
     let server = (time(), time(), maybe(), any::<bool>()).prop_map(|(busiest, cpu, of_workers, is_lowest)| {

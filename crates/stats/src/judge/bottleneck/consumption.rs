@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use super::shares::of;
+use super::shares::{LEAST_SHARE, MAJORITY, of, percent};
 
 /// The resources that a phase used, over the clock of its cell and all kept rounds. `None` means that a value was not
 /// observed; zero means that nothing was used.
@@ -62,10 +62,13 @@ pub struct DeviceWork {
     /// Time in which the device had at least one request in flight. A real kernel looks only at its clock tick and sees
     /// about half of the time of short requests: there it is a lower bound.
     pub busy: Nanos,
-    /// Durations of the reads, writes and discards, summed over requests: an upper bound of the service time.
+    /// Durations of the reads and writes, and of discards for which the programs waited, summed over requests: an upper
+    /// bound of the service time.
     pub requests_time: Nanos,
     /// The part of that for discards, which tell the device that it may forget blocks.
     pub discarding: Nanos,
+    /// Durations of all other discards: those in the background, and those of other programs.
+    pub discarding_apart: Nanos,
     /// Number of reads and writes.
     pub requests: u64,
     /// Bytes read and written.
@@ -123,6 +126,31 @@ impl Consumption {
     /// Returns the share of the wall clock time in which the device was busy. Zero if no device is visible.
     pub(super) fn busy(&self) -> f64 {
         self.device.as_ref().map_or(0.0, |device| of(device.busy, self.window())).min(1.0)
+    }
+
+    /// Returns the share of the wall clock time in which the device did more than discards for which no program waited.
+    /// These may overlap with other requests, so this is a lower bound.
+    pub(super) fn working(&self) -> f64 {
+        (self.busy() - self.discarding_apart()).max(0.0)
+    }
+
+    /// Returns the share of the wall clock time for discards for which no program waited.
+    fn discarding_apart(&self) -> f64 {
+        self.device.as_ref().map_or(0.0, |device| of(device.discarding_apart, self.window())).min(1.0)
+    }
+
+    /// Returns the evidence if most of the device's work was discards for which no program waited. They move no bytes,
+    /// so the share of work for other programs does not contain them.
+    pub(super) fn mostly_discards_apart(&self) -> Option<String> {
+        let device = self.device.as_ref()?;
+        let (discarding, busy) = (self.discarding_apart(), self.busy());
+        (discarding >= LEAST_SHARE && discarding >= MAJORITY * busy).then(|| {
+            let busy = percent(busy);
+            format!(
+                "{} at least {busy} busy, mostly with discards in the background or for other programs",
+                device.name
+            )
+        })
     }
 
     /// Returns the share of the wall clock time in which the journal committed.

@@ -55,12 +55,13 @@ const FULL_COMMITS_PER_SECOND: f64 = 5.0;
 ///   5. The server, the flushes, the throttling or the journal that the programs waited for; see `by_waiting`.
 ///   6. The CPU, if computing took half of the time, or nine tenths together with waiting for a processor. Exception: a
 ///      device is saturated and the CPU is not.
-///   7. The flushes, if waiting for the device and its flushes took half of the time, and flushes are most of that. The
+///   7. No limit is named if most of the device's work was discards for which no program waited.
+///   8. The flushes, if waiting for the device and its flushes took half of the time, and flushes are most of that. The
 ///      device, if waiting for it alone took half of the time, or if it is saturated: a journal that writes small
 ///      blocks between its flushes is also a wait for the device. See `device_or_latency`. Both, if they took half of
 ///      the time only together, and a tenth each: a device that was busy that long did both. If other programs used the
 ///      device, too, its flushes may have waited for their requests.
-///   8. Otherwise the limit is unknown. Another observation may name it, such as a ceiling that the rate reached. This
+///   9. Otherwise the limit is unknown. Another observation may name it, such as a ceiling that the rate reached. This
 ///      does not hold if a program writes to a device that was busy for less than half of the time, or if other
 ///      programs used the device.
 pub fn limited_by(used: &Consumption) -> (LimitedBy, Rule) {
@@ -68,8 +69,8 @@ pub fn limited_by(used: &Consumption) -> (LimitedBy, Rule) {
     if let Some((what, evidence)) = decide(used, &owners) {
         return (LimitedBy { what, evidence }, Rule::Decided);
     }
-    // 8
-    let is_idle = used.writes && used.busy() < MAJORITY;
+    // 9
+    let is_idle = used.writes && used.working() < MAJORITY;
     let rule = if is_idle || share_of(used.foreign) >= CROWDED { Rule::Decided } else { Rule::Open };
     (LimitedBy { what: Bottleneck::NotMeasured, evidence: largest(used, &owners) }, rule)
 }
@@ -99,7 +100,7 @@ fn decide(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
     // 6
     let share = |nanos: Nanos| of(nanos, used.elapsed);
     let (computing, ready) = (share(owners.user + owners.system), share(owners.ready));
-    let (device, flush, busy) = (share(owners.device()), share(owners.flush), used.busy());
+    let (device, flush, busy) = (share(owners.device()), share(owners.flush), used.working());
     // A device that other programs keep busy is not the limit of a program that hardly waits for it.
     let is_saturated = busy >= SATURATED && device + flush >= MAJORITY / 2.0;
     if computing >= SATURATED || (!is_saturated && (computing >= MAJORITY || computing + ready >= SATURATED)) {
@@ -107,6 +108,10 @@ fn decide(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
         return Some((Bottleneck::Cpu, format!("{} computing{waited}", percent(computing))));
     }
     // 7
+    if let Some(why) = used.mostly_discards_apart() {
+        return Some((Bottleneck::NotMeasured, why));
+    }
+    // 8
     if let Some(work) = &used.device
         && (device + flush >= MAJORITY || is_saturated)
     {
@@ -195,7 +200,8 @@ fn by_memory(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)
 /// Names the owner of the time in which the programs were blocked for half of the time or more:
 ///   1. The server of their I/O, if it worked for most of the time. If it worked for a third of the blocked time, the
 ///      devices above it may have waited for it, and nothing else is named.
-///   2. Flushes or throttling at the dirty limit.
+///   2. Flushes or throttling at the dirty limit. Flushes may have waited for discards that were most of the device's
+///      work, but not for this program.
 ///   3. A journal that is too small: each commit was half full, and one followed the other. If the device is saturated,
 ///      a larger journal may not help.
 ///   4. Commits of the journal, which take most of the time, if flushes and the device do not explain half of it.
@@ -212,7 +218,7 @@ fn by_waiting(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String
     }
     // 2
     let (flush, throttled) = (share(owners.flush), share(owners.dirty_throttling));
-    if flush >= MAJORITY {
+    if flush >= MAJORITY && used.mostly_discards_apart().is_none() {
         return Some((Bottleneck::Flush, format!("{} waiting for flushes", percent(flush))));
     }
     if throttled >= MAJORITY {

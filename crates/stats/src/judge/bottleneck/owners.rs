@@ -166,7 +166,8 @@ pub(super) fn may_serve(used: &Consumption, blocked: f64) -> bool {
 /// True if the devices below the server worked for at most half as long as the server.
 fn exceeds_devices(used: &Consumption, serving: f64) -> bool {
     let below = used.device.as_ref().filter(|_| used.server.as_ref().is_some_and(|server| !server.is_lowest));
-    let below = below.map_or(0.0, |device| of(device.requests_time.max(used.flushing()), used.elapsed));
+    let worked = |device: &DeviceWork| device.requests_time.max(used.flushing()) + device.discarding_apart;
+    let below = below.map_or(0.0, |device| of(worked(device), used.elapsed));
     2.0 * below <= serving
 }
 

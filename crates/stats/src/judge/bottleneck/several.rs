@@ -12,7 +12,8 @@ use crate::results::bottleneck::Bottleneck;
 ///   1. The CPU: one process computed all the time. Or all processes together computed all the time, and no task of the
 ///      machine waited for I/O: then they computed one after the other.
 ///   2. A server, the journal, flushes and the device each do one thing after the other. Those above a saturated server
-///      wait for it.
+///      wait for it. A device and its flushes are not named if most of its work was discards for which no program is
+///      known to have waited.
 ///   3. A used-up quota.
 pub(super) fn limit(used: &Consumption, work: &ProcessWork) -> (Bottleneck, String) {
     let share = |time: Nanos| of(time, used.window());
@@ -37,7 +38,12 @@ pub(super) fn limit(used: &Consumption, work: &ProcessWork) -> (Bottleneck, Stri
     ];
     let mut saturated = resources.into_iter().filter(|(_, busy, _)| *busy >= SATURATED);
     match (saturated.next(), saturated.next()) {
-        (Some((what, busy, words)), None) => (what, format!("several processes, {} {words}", percent(busy))),
+        (Some((what, busy, words)), None) => {
+            let unknown = used.mostly_discards_apart();
+            let unknown = unknown.filter(|_| matches!(what, Bottleneck::Device | Bottleneck::Flush));
+            let figure = || (what, format!("several processes, {} {words}", percent(busy)));
+            unknown.map_or_else(figure, |why| (Bottleneck::NotMeasured, format!("several processes, {why}")))
+        }
         (None, _) => (Bottleneck::NotMeasured, unknown(computing, busiest, stalled)),
         (Some(_), Some(_)) => {
             let names = resources.iter().filter(|(_, busy, _)| *busy >= SATURATED).map(|(what, ..)| what.title());
