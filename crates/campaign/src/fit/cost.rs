@@ -57,7 +57,9 @@ impl Cost {
             [only] => sized(only) / only.amount as f64,
             _ => (sized(last) - sized(first)) / (last.amount - first.amount) as f64,
         };
-        let each = each.max(0.0);
+        // Files have no price of bytes that bounds them in `complete`.
+        let least = if size_kind == SizeKind::Files { sized(last) / last.amount.max(1) as f64 / QUICKER } else { 0.0 };
+        let each = each.max(least);
         let fixed = (sized(first) - each * first.amount as f64).max(0.0);
         let pace = if size_kind.is_timed() { operation } else { pace(first, last) };
         let is_bound = trials.len() == 1;
@@ -75,8 +77,8 @@ impl Cost {
     }
 }
 
-/// A phase is at most this many times as quick as in the largest trial. A bound against noise: its difference from the
-/// smallest trial may vanish. Chosen.
+/// A phase, and all work on small files, is at most this many times as quick as in the largest trial. A bound against
+/// noise: its difference from the smallest trial may vanish. Chosen.
 const QUICKER: f64 = 4.0;
 
 /// A trial of this many seconds shows the sustained rate: a throttled disk catches up for at most as long (`ROUND`).
@@ -152,6 +154,20 @@ mod tests {
         // Noise in the small trial hides the growth: at most four times as quick as the large one.
         let noisy = cost(&[sample(100, 0.35, 0.05), sample(1100, 0.09, 0.044)]);
         assert!((noisy.pace - 0.022 / 1100.0 / 4.0).abs() < 1e-12, "{noisy:?}");
+        // So may a cold journal or an emptied bucket hide the cost of a small file.
+        let files = |work: [f64; 2]| {
+            let [small, large] = [(16, work[0]), (64, work[1])].map(|(amount, work)| sample(amount, work + 0.1, work));
+            Cost::from_trials(SizeKind::Files, &[small, large]).expect("there are trials")
+        };
+        for small in [0.40, 0.45, 9.0] {
+            let cost = files([small, 0.40]);
+            assert!((cost.each - 0.40 / 64.0 / 4.0).abs() < 1e-12, "{cost:?}");
+            let [least, most] = [Sizes::SMALLEST, Sizes::LARGEST].map(|sizes| cost.seconds(SizeKind::Files, &sizes));
+            assert!(least >= small && most > 400.0, "{cost:?}");
+        }
+        assert!((files([0.1, 0.4]).each - 0.3 / 48.0).abs() < 1e-12);
+        // Another kind has the price of a byte as its bound.
+        assert_eq!(cost(&[sample(100, 0.35, 0.05), sample(1100, 0.09, 0.044)]).each, 0.0);
         // A timed row costs its time, or less if its operations are finished sooner.
         let commits = Sample { amount: 16, all: 0.25, work: 0.2, phase: 0.16, timed: 0.16, operations: 16 };
         let cost = Cost::from_trials(SizeKind::Records, &[commits]).expect("a trial");
