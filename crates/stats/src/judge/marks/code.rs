@@ -240,8 +240,10 @@ impl MarkCode {
                 also: &["amplification", "bytes written per byte"],
                 brief: "the device wrote far more bytes than the test",
                 says: "The device wrote much more than the test: a data journal, copies, a RAID, or other programs.",
-                when: "More than 1.5 times the bytes and 192 KiB for each sync, in a write of 16 MiB or more in calls \
-                       of 4096 bytes or more.",
+                when: "A sequential write of 16 MiB or more in calls of 4096 bytes or more. The device wrote more than \
+                       1.5 times the bytes, not counting 192 KiB of metadata for each sync. So small commits are not \
+                       judged: a device that writes twice the bytes gets the warning only if a test writes more than \
+                       384 KiB between syncs.",
                 advice: "Check the mount options (data=journal), the layers below, and other programs. If the warning \
                          is gone on a quiet machine, another program was the cause.",
             },
