@@ -67,7 +67,7 @@ fn computing_fuse_server(program: &Path) -> Result<Value, String> {
 /// Direct reads from a loop device on a file in memory: its worker copies the bytes.
 fn loop_worker(program: &Path) -> Result<Value, String> {
     let ground = Ground::formatted(None, &EXT4)?;
-    // It copies a few gigabytes per second, and no share is known of less than a tenth of a second.
+    // The worker copies a few gigabytes per second. diskperf judges no phase that is shorter than a tenth of a second.
     let words = ["io", "read", ".", "--direct", "--bs", "4MiB", "--size", "192MiB", "--rounds", "5", "--json"];
     Ok(only_cell(program, &[], ground.point(), &words))
 }
