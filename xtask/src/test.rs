@@ -2,7 +2,7 @@
 //! that fails.
 //!
 //! Policy of the tests:
-//!   1. three test files per processor run at once, because they wait more than they compute. The longest begin first.
+//!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
 //!      The static program is built next to them;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Test files that only compute run
 //!      next to these, including those of the static program;
@@ -289,7 +289,7 @@ fn program_for_tests() -> Result<PathBuf, Unbuilt> {
 
 /// The number of test files that run at once (1).
 pub fn at_once() -> usize {
-    3 * thread::available_parallelism().map_or(1, usize::from)
+    2 * thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Moves the slowest test files to the front (1), by their display names: `kernel::images`, `cli without rights`.
