@@ -17,12 +17,12 @@ const NOBODY: u32 = 54321;
 
 /// Modules of the binary `cli` that are not repeated: they test help, words and lines on a terminal, which are the same
 /// for all users. They took 31 of the 117 CPU seconds of the repetition (the list of `cargo xtask test`).
-pub const WORDS: [&str; 4] = ["cli_all_help", "cli_all_terminal", "cli_all_words", "cli_loads_live"];
+pub const NOT_REPEATED: [&str; 4] = ["cli_all_help", "cli_all_terminal", "cli_all_words", "cli_loads_live"];
 
 /// Returns whether this is a test file of the crate `diskperf` that runs the program with other rights: a module of the
 /// binary `cli`, such as `cli_store`, or `cli_clean` or `cli_verify`.
 fn is_repeated(name: &str) -> bool {
-    (name == "cli" || name.starts_with("cli_")) && !WORDS.contains(&name)
+    (name == "cli" || name.starts_with("cli_")) && !NOT_REPEATED.contains(&name)
 }
 
 /// The command-line tests, prepared for another user. Dropping this removes their folder.

@@ -25,8 +25,8 @@ pub mod values;
 use std::ffi::OsString;
 
 use campaign::presets;
+use campaign::request::RunRequest;
 use campaign::request::resolved::Resolved;
-use campaign::request::{RunRequest, Workload};
 use clap::{CommandFactory, Parser, Subcommand};
 use kernel::sys::name::Shown;
 use report::sanitize;
@@ -481,9 +481,13 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&translated.words[1..])));
         translated.remarks.iter().for_each(|remark| output::remark(remark));
     }
-    default_command::check_hosts(line.command.as_ref())?;
+    hosts::check(matches!(
+        line.command,
+        None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_) | Command::Resume(_))
+    ))?;
+    let main_job = || RunRequest::main_job().resolve().map_err(Error::from);
     match line.command {
-        None => begin(&line.output, main_job().resolve().map_err(Error::from), &call(&line.keep, &line.output, false)),
+        None => begin(&line.output, main_job(), &call(&line.keep, &line.output, false)),
         Some(Command::Run(arguments)) => {
             begin(&arguments.output, arguments.resolve(), &call(&arguments.store, &arguments.output, arguments.dry_run))
         }
@@ -533,8 +537,7 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     let mut words = words.to_vec();
     let command = presets::COMMAND.name;
     let is_run = words.get(1).is_some_and(|word| word == "run");
-    let has_command = is_run && words.iter().any(|word| word == "--");
-    if has_command && words.get(2).is_none_or(|word| word != command) {
+    if is_run && words.iter().any(|word| word == "--") && words.get(2).is_none_or(|word| word != command) {
         words.insert(2, command.into());
     } else if is_run && words.get(2).is_some_and(|word| word == "proof") {
         words.remove(1);
@@ -564,11 +567,6 @@ fn begin(shown: &OutputArguments<RunFormat>, asked: Result<Resolved, Error>, cal
         Ok(resolved) => commands::run::run(&resolved, call),
         Err(error) => commands::run::refuse(shown, call.words, error),
     }
-}
-
-/// The main job: `run quick .`
-fn main_job() -> RunRequest {
-    RunRequest::new(Workload::Preset(presets::ALL[0]))
 }
 
 /// Prints the error, or the help that was asked for, and ends the program.

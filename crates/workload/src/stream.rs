@@ -21,7 +21,7 @@ pub struct Stream {
     closing: vec::IntoIter<Op>,
     issue: Issue,
     pacing: Option<Box<Pacing>>,
-    /// A sync after every so many writes of the body. It belongs to the unit before it.
+    /// The syncs between the writes of the body. Each sync is part of the unit of the write before it.
     syncs: Option<Box<Syncs>>,
     /// The writes before the next sync; more than any stream has, if there are no syncs.
     until_sync: u64,
@@ -33,10 +33,12 @@ pub struct Stream {
     is_ready: bool,
 }
 
-/// A sync after every `every` writes.
+/// Syncs between the writes of the body.
 #[derive(Clone, Debug)]
 struct Syncs {
+    /// The op of each sync.
     sync: Op,
+    /// The number of writes from one sync to the next.
     every: u32,
 }
 

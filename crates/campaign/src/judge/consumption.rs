@@ -98,9 +98,9 @@ fn device(runs: &[&PhaseResult], places: &[Option<&Place>], is_simulated: bool) 
     }
     let mut all = DeviceWork { one_at_a_time: is_simulated, ..DeviceWork::default() };
     let mut names: Vec<&str> = Vec::new();
-    let discards_at_once = !places.is_empty() && places.iter().all(|place| place.is_some_and(discards_at_once));
+    let may_wait = !places.is_empty() && places.iter().all(|place| place.is_some_and(discards_at_once));
     for run in runs {
-        let waits = discards_at_once && frees_at_once(run);
+        let waits = may_wait && frees_at_once(run);
         let layers: Vec<&Layer> = run.counters.lowest().collect();
         // Several devices together are as busy as the busiest.
         all.busy += layers.iter().map(|layer| layer.used.busy).max().unwrap_or_default();

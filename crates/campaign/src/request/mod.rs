@@ -168,6 +168,11 @@ pub fn or_here(mut targets: Vec<TargetArgument>) -> Vec<TargetArgument> {
 }
 
 impl RunRequest {
+    /// The main job: `run quick .`
+    pub fn main_job() -> RunRequest {
+        RunRequest::new(Workload::Preset(presets::ALL[0]))
+    }
+
     /// The request for this workload with the defaults of its preset, in the current directory.
     pub fn new(workload: Workload) -> RunRequest {
         let preset = workload.preset();

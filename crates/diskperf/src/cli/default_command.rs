@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use campaign::peers::fault::PeerFault;
 use campaign::presets;
 use campaign::targets::TargetKind;
 use clap::error::{ContextKind, ErrorKind};
@@ -95,16 +94,6 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         return Err(Misread::Meaning(Box::new(fault.into())));
     }
     Ok((line, longer))
-}
-
-/// On several hosts, only these commands measure.
-pub(super) fn check_hosts(command: Option<&Command>) -> Result<(), Error> {
-    let runs =
-        matches!(command, None | Some(Command::Run(_) | Command::Io(_) | Command::Choose(_) | Command::Resume(_)));
-    match campaign::peers::rank() {
-        Some(_) if !runs => Err(PeerFault::NotOnHosts("this command".to_owned()).into()),
-        _ => Ok(()),
-    }
 }
 
 /// The error for a fio job among the arguments of `run` or `io`.

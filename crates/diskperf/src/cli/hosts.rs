@@ -1,6 +1,10 @@
-//! `--read-others`: each of several hosts reads the files of another one.
+//! Several hosts: the option `--read-others`, and the refusal of commands that run on one host only.
 
+use campaign::peers;
+use campaign::peers::fault::PeerFault;
 use clap::Args;
+
+use crate::error::Error;
 
 /// An option of the commands that run on several hosts.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -10,4 +14,12 @@ pub struct HostArguments {
     /// host reads its own files].
     #[arg(long)]
     pub read_others: bool,
+}
+
+/// Refuses a command that does not measure on several hosts, if `diskperf-mpi` started this program.
+pub fn check(measures_on_hosts: bool) -> Result<(), Error> {
+    match peers::rank() {
+        Some(_) if !measures_on_hosts => Err(PeerFault::NotOnHosts("this command".to_owned()).into()),
+        _ => Ok(()),
+    }
 }

@@ -10,8 +10,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use campaign::presets;
-use campaign::request::{RunRequest, Workload};
+use campaign::request::RunRequest;
 use campaign::targets::{Site, Target, TargetArgument, TargetKind};
 use clap::Args;
 use kernel::sys::name::Shown;
@@ -26,13 +25,10 @@ use crate::error::Error;
 use crate::session::Call;
 use crate::ui::output;
 use crate::ui::output_format::{OutputArguments, RunFormat, json};
-use crate::verification::{self, image_power_cut};
+use crate::verification::{self, POWER_CUTS, SEED, image_power_cut};
 
 /// The file systems of images that `diskperf verify` knows well.
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
-
-/// The seed of the power cuts, as of `diskperf verify`.
-const SEED: u64 = 1;
 
 #[derive(Clone, Debug, Args)]
 pub struct ProofArguments {
@@ -46,7 +42,7 @@ pub struct ProofArguments {
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     budget: Option<Nanos>,
     /// Number of power cuts.
-    #[arg(long, default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true,
+    #[arg(long, default_value_t = POWER_CUTS, value_name = "COUNT", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     cuts: u32,
     /// Write the JSON to FILE; - means standard output.
@@ -62,11 +58,8 @@ pub fn run(arguments: &ProofArguments, words: &[OsString]) -> Result<Exit, Error
     // 1
     let checkup = doctor::checkup(&arguments.directory)?;
     let directory = plain_path(&arguments.directory);
-    let request = RunRequest {
-        targets: vec![directory.clone().into()],
-        budget: arguments.budget,
-        ..RunRequest::new(Workload::Preset(presets::ALL[0]))
-    };
+    let request =
+        RunRequest { targets: vec![directory.clone().into()], budget: arguments.budget, ..RunRequest::main_job() };
     let output = OutputArguments::<RunFormat>::default().output();
     let call = Call { words, store: &arguments.store, output, dry_run: false, live: false };
     let (run, ended) = run::measured(&request.resolve()?, &call);

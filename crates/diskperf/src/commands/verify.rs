@@ -14,7 +14,7 @@ use crate::cli::values::MOST_ROUNDS;
 use crate::error::{Error, VerifyError};
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::output_format::OutputArguments;
-use crate::verification::{image_power_cut, manual_power_cut};
+use crate::verification::{POWER_CUTS, SEED, image_power_cut, manual_power_cut};
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -31,7 +31,7 @@ pub struct VerifyArguments {
     #[arg(value_name = "TARGET")]
     target: TargetArgument,
     /// Number of power cuts.
-    #[arg(long, default_value_t = 20, value_name = "COUNT", allow_negative_numbers = true,
+    #[arg(long, default_value_t = POWER_CUTS, value_name = "COUNT", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     rounds: u32,
     /// Seed of the moments and of the data [default: 1; with --write a new one each time].
@@ -62,7 +62,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
     match (&target.site, arguments.write, &arguments.check) {
         (Site::Image { image, host }, false, None) => {
             consent::ask_place(arguments.place.yes, image.directory(), host)?;
-            let (seed, rounds) = (arguments.seed.unwrap_or(1), arguments.rounds);
+            let (seed, rounds) = (arguments.seed.unwrap_or(SEED), arguments.rounds);
             image_power_cut::run(&target, image, (seed, rounds), &arguments.output)
         }
         (Site::Directory { path, place }, true, None) => {

@@ -111,7 +111,7 @@ fn prepared(document: &Document) -> (Document, Hidden) {
         hidden.hide(&path);
     }
     for option in document.run.targets.iter_mut().flat_map(|target| &mut target.mount_options) {
-        if let Some((name, _)) = option.split_once('=').filter(|(name, value)| !is_harmless(name, value)) {
+        if let Some((name, _)) = option.split_once('=').filter(|(name, value)| !is_number_or_setting(name, value)) {
             *option = format!("{name}=HIDDEN");
         }
     }
@@ -140,8 +140,8 @@ fn prepared(document: &Document) -> (Document, Hidden) {
     (document, hidden)
 }
 
-/// True if a mount option with this value identifies nobody.
-fn is_harmless(option: &str, value: &str) -> bool {
+/// True if the value of this mount option is a number or a setting of the kernel, and so no address and no user.
+fn is_number_or_setting(option: &str, value: &str) -> bool {
     let digits = value.trim_end_matches(['k', 'm', 'g', 'K', 'M', 'G']);
     KNOWN_OPTIONS.contains(&option) || digits.chars().all(|letter| letter.is_ascii_digit())
 }
@@ -294,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn values_of_mount_options_stay_if_they_identify_nobody() {
+    fn mount_options_keep_numbers_and_known_settings() {
         for (option, value) in [("data", "journal"), ("rsize", "1048576"), ("logbsize", "256k"), ("vers", "4.2")] {
-            assert!(is_harmless(option, value), "{option}");
+            assert!(is_number_or_setting(option, value), "{option}");
         }
         for (option, value) in
             [("addr", "10.1.2.3"), ("username", "eve"), ("lowerdir", "/home/eve"), ("addr", "fe80::1")]
         {
-            assert!(!is_harmless(option, value), "{option}");
+            assert!(!is_number_or_setting(option, value), "{option}");
         }
     }
 

@@ -18,6 +18,10 @@ use crate::ui::output_format::{Format, OutputArguments, json};
 /// The longest log that is accepted. It has some twenty bytes a record; hours of a fast disk take less.
 const LONGEST: Bytes = Bytes::mib(1 << 10);
 
+/// The number of power cuts of an image, and the seed of their moments and data, if none is given. Chosen.
+pub const POWER_CUTS: u32 = 20;
+pub const SEED: u64 = 1;
+
 /// An empty document about a target, as it was typed.
 pub fn document(target: &str, seed: u64) -> Verification {
     Verification {
