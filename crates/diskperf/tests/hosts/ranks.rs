@@ -71,7 +71,9 @@ impl Hosts {
             "exec unshare --uts --time --monotonic ${rank}000 --fork sh -c 'hostname n'$rank'; exec \"$@\"' sh \"$@\"",
         );
         hosts.script("rank", "exec \"$@\"");
-        fs::create_dir(hosts.path("data")).expect("a folder");
+        for folder in ["data", "tmp"] {
+            fs::create_dir(hosts.path(folder)).expect("a folder");
+        }
         Ok(hosts)
     }
 
@@ -99,6 +101,8 @@ impl Hosts {
     pub fn prepared(&self, mut command: Command, words: &[&str]) -> Command {
         command.args(words).current_dir(self.scratch.path());
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        // Launchers of Open MPI share a folder there: one fails if another makes or removes the folder at that moment.
+        command.env("TMPDIR", self.path("tmp"));
         command.env("DISKPERF_PROGRAM", common::program()).env("DISKPERF_STORE", self.path("store"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
