@@ -25,7 +25,7 @@ impl ConsentError {
                 refused(format!("to erase its data: --destroy-data --confirm {}", shell::word(identity)))
             }
             ConsentError::RarelyMeant { .. } => {
-                refused("name another directory, or confirm with --yes: diskperf run quick PATH --yes")
+                refused("name another directory, or confirm with --yes")
             }
             ConsentError::NotAgreed { .. } => refused("nothing was removed; --yes confirms without a question"),
         }
