@@ -24,9 +24,7 @@ impl ConsentError {
             ConsentError::NotToBeOverwritten { identity, .. } => {
                 refused(format!("to erase its data: --destroy-data --confirm {}", shell::word(identity)))
             }
-            ConsentError::RarelyMeant { .. } => {
-                refused("name another directory, or confirm with --yes")
-            }
+            ConsentError::RarelyMeant { .. } => refused("name another directory, or confirm with --yes"),
             ConsentError::NotAgreed { .. } => refused("nothing was removed; --yes confirms without a question"),
         }
     }
