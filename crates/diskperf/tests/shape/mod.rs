@@ -3,8 +3,8 @@
 //!
 //! Policy:
 //!   1. lines before the first empty line describe the machine, except remarks about what will be done;
-//!   2. lines about warnings or missing results are left out. So are lines about where the run is stored, and about the
-//!      device, which is not visible everywhere;
+//!   2. lines about warnings or missing results are left out. So are lines about where the run is stored, about the
+//!      device, which is not visible everywhere, and about the largest load, which a run without rounds lacks;
 //!   3. headings of a table that not every machine fills are left out, and so is their second line. So is a second part
 //!      of a table that has only such headings: the width of the others decides which they are;
 //!   4. of a row, the name and the unit of its rate are compared; a row that is `n.m.` on one side has any unit;
@@ -14,7 +14,7 @@
 //!      are names of rows.
 
 /// Beginnings of lines that depend on the measurement.
-const LEFT_OUT: [&str; 14] = [
+const LEFT_OUT: [&str; 15] = [
     "* ",
     "noise: ",
     "noise in ",
@@ -29,6 +29,7 @@ const LEFT_OUT: [&str; 14] = [
     "about ",
     "results database ",
     "plus ",
+    "Not tested: more than ",
 ];
 
 /// Words of lines about the data that reached a device, or about an invisible device.
@@ -193,6 +194,7 @@ Linux 6.18, 2 CPUs
 cp on .: mean 4.72 ms a run (median 4.73 ms)
 5 rounds in random order (seed 1); 95 % intervals at most ±44 %. diskperf overhead: 0.4 % CPU, 0.09
   us per operation
+Not tested: more than 1.12 GiB or 12 s of continuous load
 * noise: somebody was at work   diskperf help noise
 ";
     let other = "\
