@@ -12,8 +12,8 @@ use crate::ranks::{MPICH, OPEN_MPI, PATIENCE, READS, ended, hosts, lines, wait, 
 fn a_host_that_is_gone_is_named_and_finished_rounds_stay() {
     let hosts = hosts!(OPEN_MPI);
     let words = with(&READS, &["data", "--time", "300ms", "--rounds", "200"]);
-    let launcher = hosts.launcher(3, "host", &words).spawn().expect("a launcher");
-    hosts.wait_for_rounds(2);
+    let mut launcher = hosts.launcher(3, "host", &words).spawn().expect("a launcher");
+    hosts.wait_for_rounds(&mut launcher, 2);
     kill_process(hosts.process_of(2), Signal::KILL).expect("a process");
     let ran = ended(launcher);
     assert_eq!(ran.status, Some(1), "{}", ran.err);
@@ -72,8 +72,8 @@ fn the_same_hosts_resume_a_run_after_a_kill() {
 fn a_stop_ends_all_hosts_once() {
     let hosts = hosts!(OPEN_MPI);
     let words = with(&READS, &["data", "--time", "300ms", "--rounds", "200"]);
-    let launcher = hosts.launcher(2, "host", &words).spawn().expect("a launcher");
-    hosts.wait_for_rounds(1);
+    let mut launcher = hosts.launcher(2, "host", &words).spawn().expect("a launcher");
+    hosts.wait_for_rounds(&mut launcher, 1);
     kill_process(Pid::from_child(&launcher), Signal::TERM).expect("a launcher");
     let ran = ended(launcher);
     assert!(ran.status != Some(0) && !ran.err.contains("panicked"), "{:?} {}", ran.status, ran.err);
@@ -89,7 +89,7 @@ fn a_late_host_is_named_and_then_the_run_goes_on() {
     let words = [&["--patience", "5"][..], &READS, &["data", "--time", "300ms", "--rounds", "8"]].concat();
     let mut launcher = hosts.launcher(2, "host", &words).spawn().expect("a launcher");
     let lines = lines(launcher.stderr.take().expect("a pipe"));
-    hosts.wait_for_rounds(1);
+    hosts.wait_for_rounds(&mut launcher, 1);
     let late = hosts.process_of(1);
     kill_process(late, Signal::STOP).expect("a process");
     let is_named = |line: &str| {

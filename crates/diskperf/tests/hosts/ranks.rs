@@ -121,9 +121,18 @@ impl Hosts {
     }
 
     /// Waits until this number of rounds is stored.
-    pub fn wait_for_rounds(&self, rounds: usize) {
+    pub fn wait_for_rounds(&self, launcher: &mut Child, rounds: usize) {
         let count = |document: Value| document["cells"][0]["rounds"].as_array().map_or(0, Vec::len);
-        wait(|| self.stored().map_or(0, count) >= rounds);
+        wait(|| {
+            let has_ended = launcher.try_wait().expect("a child").is_some();
+            let is_over = self.stored().map_or(0, count) >= rounds;
+            if has_ended && !is_over {
+                let mut err = String::new();
+                launcher.stderr.take().map(|mut from| from.read_to_string(&mut err));
+                panic!("the launcher ended: {err}");
+            }
+            is_over
+        });
     }
 
     /// The process of diskperf on the host of this rank.
@@ -162,7 +171,7 @@ impl Hosts {
     }
 }
 
-pub fn wait(is_over: impl Fn() -> bool) {
+pub fn wait(mut is_over: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_over() {
         assert!(began.elapsed() < PATIENCE, "nothing happens");

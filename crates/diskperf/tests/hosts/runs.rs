@@ -1,6 +1,5 @@
 //! Runs of several hosts, up to the end.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -145,18 +144,18 @@ fn each_host_reads_the_files_of_the_next_one() {
         return skip!("the file system of temporary files stores no tags");
     }
     let words = with(&READS, &["data", "--read-others", "--time", "2s", "--rounds", "6", "--json"]);
-    let launcher = hosts.launcher(3, "host", &words).spawn().expect("a launcher");
-    hosts.wait_for_rounds(1);
+    let mut launcher = hosts.launcher(3, "host", &words).spawn().expect("a launcher");
+    hosts.wait_for_rounds(&mut launcher, 1);
     let processes = [0, 1, 2].map(|rank| hosts.process_of(rank));
-    let seen = RefCell::new(vec![BTreeSet::new(); processes.len()]);
+    let mut seen = vec![BTreeSet::new(); processes.len()];
     wait(|| {
-        for (process, seen) in processes.iter().zip(&mut *seen.borrow_mut()) {
+        for (process, seen) in processes.iter().zip(&mut seen) {
             seen.extend(read_folder(*process, &hosts.path("data")));
         }
-        seen.borrow().iter().all(|seen| !seen.is_empty())
+        seen.iter().all(|seen| !seen.is_empty())
     });
     let only = |name: &str| BTreeSet::from([name.to_owned()]);
-    assert_eq!(seen.into_inner(), [only("n1"), only("n2"), only("n0")]);
+    assert_eq!(seen, [only("n1"), only("n2"), only("n0")]);
     let ran = ended(launcher);
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     let document = common::document::document(&ran);
