@@ -5,19 +5,25 @@ mod made;
 
 use std::sync::{Mutex, PoisonError};
 
-use made::{ALL, OWNERS, Said};
+use made::{ALL, Bottleneck, OWNERS, Said};
 use serde_json::Value;
 use testkit::skip;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// The bottleneck of this name.
+fn bottleneck(name: &str) -> &'static Bottleneck {
+    ALL.iter().chain(&OWNERS).find(|made| made.name == name).expect("a bottleneck that can be made")
+}
+
 /// Makes the bottleneck of this name, and fails if the program reports another one. "n.m." is a good answer: on a busy
-/// machine a program may wait for a processor as long as for the disk. `crates/stats/tests/bottlenecks/` tests with
-/// recorded figures that the right one is reported. Returns the cell for the evidence that does not depend on load;
-/// `None` if the bottleneck cannot be made.
+/// machine a program may wait for a processor as long as for the disk. Another name is no defect beside the warning
+/// `noise`: the server of the disk is a program too, and while it waits for a processor, its disk is the limit.
+/// `crates/stats/tests/bottlenecks/` tests with recorded figures that the right one is reported. Returns the cell for
+/// the evidence that does not depend on load; `None` if the bottleneck cannot be made.
 fn not_taken_for_another(name: &str) -> Option<Value> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let made = ALL.iter().chain(&OWNERS).find(|made| made.name == name).expect("a bottleneck that can be made");
+    let made = bottleneck(name);
     let cell = match (made.cell)(&testkit::program(env!("CARGO_BIN_EXE_diskperf"))) {
         Err(reason) => {
             skip!("{name}: {reason}");
@@ -26,8 +32,9 @@ fn not_taken_for_another(name: &str) -> Option<Value> {
         Ok(cell) => cell,
     };
     assert_eq!(cell["measured"], true, "{name}: {cell:#}");
-    let said = made.judge(&cell);
-    assert_ne!(said, Said::Wrong, "{name}: {} of {}", cell["limited_by"], cell["time"]);
+    let is_noisy = cell["marks"].as_array().expect("marks").iter().any(|mark| mark["code"] == "noise");
+    let is_wrong = made.judge(&cell) == Said::Wrong;
+    assert!(!is_wrong || is_noisy, "{name}: {} of {}", cell["limited_by"], cell["time"]);
     Some(cell)
 }
 
@@ -40,7 +47,7 @@ fn named(name: &str) -> Option<Value> {
     let mut cells = Vec::new();
     for _ in 0..ATTEMPTS {
         let cell = not_taken_for_another(name)?;
-        if cell["limited_by"]["what"] != "n.m." {
+        if bottleneck(name).judge(&cell) == Said::Right {
             return Some(cell);
         }
         cells.push(cell);

@@ -23,7 +23,10 @@ fn quick_announces_its_limits_and_keeps_them() {
     let document = document(&ended);
     let first = ended.err.lines().next().expect("a line");
     assert!(first.starts_with("writes up to ") && first.contains(", in up to 6 s; Ctrl-C leaves nothing"), "{first}");
-    assert!(ended.err.contains("about ") && ended.err.contains(" rounds; files of "), "{}", ended.err);
+    let is_planned = ended.err.contains("about ") && ended.err.contains(" rounds; files of ");
+    // A busy machine with a slow disk.
+    let is_impossible = ended.err.contains("no test gets enough data in that time");
+    assert!(is_planned || is_impossible, "{}", ended.err);
     let cells = cells(&document);
     assert_eq!(cells.len(), 13);
     assert!(written(cells) <= 16 << 30);
