@@ -32,7 +32,8 @@ impl Invalid {
         if (least..=most).contains(&value) {
             return Ok(());
         }
-        Err(Invalid::new(field, alloc::format!("{value} is not within {least} to {most}"), hint))
+        let unit = unit_of(field);
+        Err(Invalid::new(field, alloc::format!("{value} is not within {least} to {most}{unit}"), hint))
     }
 
     /// Returns an error if `time` is longer than `most`.
@@ -47,6 +48,13 @@ impl Invalid {
         }
         Err(Invalid::new(field, alloc::format!("{time} is more than {most}"), hint))
     }
+}
+
+/// The unit at the end of a field's name, after a space. Files write the same field in several units, and the numbers of
+/// a message are in this one.
+fn unit_of(field: &str) -> &'static str {
+    let units = [("_permille", " permille"), ("_ppm", " ppm"), ("_bytes_per_second", " bytes/s"), ("_bytes", " bytes")];
+    units.into_iter().find_map(|(end, unit)| field.ends_with(end).then_some(unit)).unwrap_or_default()
 }
 
 impl fmt::Display for Invalid {
