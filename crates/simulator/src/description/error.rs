@@ -50,8 +50,7 @@ impl Invalid {
     }
 }
 
-/// The unit at the end of a field's name, after a space. Files write the same field in several units, and the numbers of
-/// a message are in this one.
+/// The unit at the end of a field's name, after a space; the numbers of a message are in it. Files may use other units.
 fn unit_of(field: &str) -> &'static str {
     let units = [("_permille", " permille"), ("_ppm", " ppm"), ("_bytes_per_second", " bytes/s"), ("_bytes", " bytes")];
     units.into_iter().find_map(|(end, unit)| field.ends_with(end).then_some(unit)).unwrap_or_default()
