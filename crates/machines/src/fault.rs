@@ -59,6 +59,14 @@ pub enum MachineFault {
     UnknownField { place: Place, field: String, known: Vec<String> },
     #[error("{place}: {field}: {what}")]
     BadForm { place: Place, field: String, what: &'static str },
+    #[error("{place}: {field} is not text in quotes")]
+    NotText { place: Place, field: String },
+    #[error("{place}: {kind} is neither a name nor a table")]
+    NotAPart { place: Place, kind: Kind },
+    #[error("{place}: file_systems is not a list")]
+    NotAList { place: Place },
+    #[error("{place}: {field} is not a table of fields")]
+    NotATable { place: Place, field: String },
     #[error("{place}: {field} has no unit")]
     NoUnit { place: Place, field: String, units: Vec<&'static str> },
     #[error("{place}: {field} cannot have the unit {unit}")]
@@ -133,6 +141,15 @@ impl MachineFault {
                 let key = field.rsplit('.').next().unwrap_or(field);
                 format!("write {key} = {{ value = 1, unit = \"ms\", source = \"inferred\", from = \"why\" }}")
             }
+            MachineFault::NotText { field, .. } => {
+                let key = field.rsplit('.').next().unwrap_or(field);
+                format!("write {key} = \"TEXT\"")
+            }
+            MachineFault::NotAPart { kind: Kind::FileSystem, .. } | MachineFault::NotAList { .. } => {
+                "write file_systems = [\"8k-1k\"]".to_owned()
+            }
+            MachineFault::NotAPart { kind, .. } => format!("write {kind} = \"NAME\", or its fields below [{kind}]"),
+            MachineFault::NotATable { field, .. } => format!("write its fields below [{field}]"),
             MachineFault::NoUnit { units, .. } | MachineFault::WrongUnit { units, .. } => {
                 format!("its units are: {}", units.join(", "))
             }

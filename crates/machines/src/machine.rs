@@ -237,7 +237,7 @@ fn read(name: &str, file: &MachineFile, depth: u32) -> Result<Machine, MachineFa
             Some(text) => Ok(Some(text)),
             None => {
                 let (place, field) = (file.place(value.span()), key.to_owned());
-                Err(MachineFault::BadForm { place, field, what: "must be plain text" })
+                Err(MachineFault::NotText { place, field })
             }
         },
     };
@@ -271,8 +271,7 @@ fn read(name: &str, file: &MachineFile, depth: u32) -> Result<Machine, MachineFa
     }
     if let Some(value) = table.get("file_systems") {
         let Some(list) = value.get_ref().as_array() else {
-            let (place, field) = (file.place(value.span()), "file_systems".to_owned());
-            return Err(MachineFault::BadForm { place, field, what: "must be a list" });
+            return Err(MachineFault::NotAList { place: file.place(value.span()) });
         };
         let place = file.place(value.span());
         check_count(list.len(), &place)?;
@@ -316,15 +315,14 @@ fn one_part(kind: Kind, file: &MachineFile, value: &Spanned<DeValue>, depth: u32
             let name = table.get("name").and_then(|name| name.get_ref().as_str()).unwrap_or("own").to_owned();
             part(kind, &name, file, place, table, depth)
         }
-        _ => Err(MachineFault::BadForm { place, field: kind.to_string(), what: "is neither a name nor a table" }),
+        _ => Err(MachineFault::NotAPart { place, kind }),
     }
 }
 
 fn settings_of(machine: &mut Machine, file: &MachineFile, settings: &Spanned<DeValue>) -> Result<(), MachineFault> {
-    let form = |value: &Spanned<DeValue>, field: &str| MachineFault::BadForm {
+    let form = |value: &Spanned<DeValue>, field: &str| MachineFault::NotATable {
         place: file.place(value.span()),
         field: field.to_owned(),
-        what: "is not a table of fields",
     };
     let settings = settings.get_ref().as_table().ok_or_else(|| form(settings, "settings"))?;
     for (key, fields) in settings {
@@ -336,7 +334,7 @@ fn settings_of(machine: &mut Machine, file: &MachineFile, settings: &Spanned<DeV
                 known: Kind::ALL.map(|kind| kind.key().to_owned()).to_vec(),
             });
         };
-        let table = fields.get_ref().as_table().ok_or_else(|| form(fields, kind.key()))?;
+        let table = fields.get_ref().as_table().ok_or_else(|| form(fields, &format!("settings.{kind}")))?;
         for (key, value) in table {
             let (name, place) = (key.get_ref().as_ref(), file.place(key.span()));
             let one = machine.parts(kind).find(|part| kind == Kind::FileSystem && part.is_called(name));

@@ -141,7 +141,7 @@ impl Part {
             let place = file.place(value.span());
             match value.get_ref().as_str() {
                 Some(text) => Ok(Some((text.to_owned(), place))),
-                None => Err(MachineFault::BadForm { place, field: dotted(key), what: "must be plain text" }),
+                None => Err(MachineFault::NotText { place, field: dotted(key) }),
             }
         };
         let base = plain("like")?.map(|(like, place)| named(&like, place)).transpose()?;
@@ -179,7 +179,7 @@ impl Field {
         let field = format!("{kind}.{key}");
         let bad = |what| MachineFault::BadForm { place: place.clone(), field: field.clone(), what };
         let DeValue::Table(table) = value.get_ref() else {
-            return Err(bad("is not told with its unit and its source"));
+            return Err(bad("a value without its unit and its source"));
         };
         for (inner, _) in table {
             if !["value", "unit", "source", "from"].contains(&inner.get_ref().as_ref()) {

@@ -141,8 +141,9 @@ pub fn plain(document: &Document) -> Cow<'_, Document> {
 /// cell by itself, because the text of all may have hundreds of megabytes.
 fn is_plain_ascii(document: &Document) -> bool {
     // JSON has a backslash before everything that it escapes; DEL is not escaped.
-    let is_plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b'\\' | b'\x7f');
-    let is_plain = |json: serde_json::Result<Vec<u8>>| json.is_ok_and(|json| json.iter().all(is_plain));
+    let is_plain = |json: serde_json::Result<Vec<u8>>| {
+        json.is_ok_and(|json| json.is_ascii() && !json.contains(&b'\\') && !json.contains(&b'\x7f'))
+    };
     let Document { schema, run, cells, errors } = document;
     is_plain(serde_json::to_vec(&(schema, run, errors))) && cells.iter().all(|cell| is_plain(serde_json::to_vec(cell)))
 }

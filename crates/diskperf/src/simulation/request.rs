@@ -72,6 +72,10 @@ impl<'a> Request<'a> {
                 let site = Site::Simulated(simulated.clone());
                 let (name, typed) = (machine.name.clone(), self.name.to_owned());
                 let target = Target { name, typed, site, tuning: Vec::new(), aging: None };
+                // Before tests are made for a size that does not fit: a random order is a list of all blocks.
+                if let Some(size) = self.arguments.size {
+                    simulated.check(most_drives, size.0)?;
+                }
                 let first = targets.len();
                 for row in rows(self.arguments, &self.tests, &target)? {
                     if row.omitted.is_none() {

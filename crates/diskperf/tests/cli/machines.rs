@@ -146,6 +146,10 @@ fn impossible_values_are_refused_with_field_and_line() {
     set("controller.attention=lost", &["\"lost\" is not one of the choices", "held, polled"]);
     set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
     set("drive.rpm=3600ms", &["drive.rpm cannot have the unit ms", "turns/min"]);
+    // The limits have the unit of their numbers, whatever the unit that was typed.
+    set("drive.rpm=30", &["drive.rpm: not within 60 to 100,000 turns/min"]);
+    set("kernel.cache=0percent", &["kernel.cache: 0 is not within 1 to 1000 permille"]);
+    set("bus.to_memory=1bytes/s", &["bus.to_memory: 1 is not within 1000 to 1000000000000 bytes/s"]);
     set("drive.rpm=fast", &["\"fast\" is not a number"]);
     set("bus.late_at_work=5", &["bus.late_at_work has no unit", "ppm"]);
     let late = ["vax780-sc780", "--parts", "--set", "bus.late_at_work=5ppm"];
@@ -260,12 +264,29 @@ fn missing_fields_of_machine_files_are_named() {
     refuses(&cli, &["./mine.toml", "classic1983", "--no-store"], &["mine.toml:1: file_system: there is none"]);
     refuses_own("like = \"vax780-sc780\"\ncontroler = \"uda50\"\n", &["mine.toml:2: controler", "perhaps controller"]);
     refuses_own("like = \"vax780-sc780\"\ndrive = \"rm05\"\n", &["mine.toml:2: drive: there is no part \"rm05\""]);
-    refuses_own("like = \"vax780-sc780\"\ndrive = 3\n", &["mine.toml:2: drive: is neither a name nor a table"]);
     refuses_own("like = \"vax780-sc780\"\n\n[settings]\ndirve.rpm = 1\n", &["mine.toml:4: dirve", "perhaps drive"]);
     refuses_own("like = \"./mine.toml\"\n", &["based on itself"]);
     refuses_own("like = \"vax780-sc780\"\n\n[drive\n", &["mine.toml:3: ", "TOML"]);
     refuses_own(
         "like = \"vax780-sc780\"\n\n[controller]\nname = \"x\"\nkind = \"scsi\"\n",
         &["mine.toml:3: controller.", "massbus"],
+    );
+}
+
+/// The hint shows the form that the key has, not that of a number.
+#[test]
+fn values_of_another_form_are_refused_with_the_right_form() {
+    testkit::compute_only!();
+    let refuses_line = |line: &str, words: &[&str]| refuses_own(&format!("like = \"vax780-sc780\"\n{line}\n"), words);
+    refuses_line("drive = 3", &["mine.toml:2: drive is neither a name nor a table", "write drive = \"NAME\""]);
+    refuses_line("file_systems = \"8k-1k\"", &["file_systems is not a list", "write file_systems = [\"8k-1k\"]"]);
+    refuses_line("file_systems = [3]", &["file_system is neither a name", "write file_systems = [\"8k-1k\"]"]);
+    refuses_line("about = 3", &["mine.toml:2: about is not text in quotes", "write about = \"TEXT\""]);
+    refuses_line("settings = 3", &["settings is not a table of fields", "below [settings]"]);
+    refuses_line("[settings]\ndrive = 3", &["settings.drive is not a table of fields", "below [settings.drive]"]);
+    refuses_line("[drive]\nname = 3", &["mine.toml:3: drive.name is not text in quotes", "write name = \"TEXT\""]);
+    refuses_line(
+        "[settings]\ndrive.rpm = 3600",
+        &["mine.toml:3: drive.rpm: a value without its unit and its source", "write rpm = { value = 1, "],
     );
 }

@@ -164,6 +164,11 @@ fn impossible_simulations_are_refused() {
         &["simulate", "vax780-sc780", "--size", "300MiB"],
         &["machines/drive/eagle.toml:1: drive: a file of 314572800 bytes", "hint: "],
     );
+    // Refused before a list of its 268 million blocks is made.
+    refuses(
+        &["simulate", "vax780-sc780", "lfs", "--size", "1TiB"],
+        &["machines/drive/eagle.toml:1: drive: a file of 1099511627776 bytes", "hint: "],
+    );
     refuses(
         &["simulate", "vax780-sc780", "--program", "read_4096"],
         &["classic1983 has no test read_4096", "read_8192"],

@@ -76,7 +76,7 @@ fn text(file: &MachineFile, table: &DeTable, key: &str) -> Result<Option<(String
     let place = file.place(value.span());
     match value.get_ref().as_str().filter(|text| !text.trim().is_empty()) {
         Some(text) => Ok(Some((text.to_owned(), place))),
-        None => Err(MachineFault::BadForm { place, field: key.to_owned(), what: "must be plain text" }),
+        None => Err(MachineFault::NotText { place, field: key.to_owned() }),
     }
 }
 
@@ -119,7 +119,7 @@ impl Reader<'_> {
         self.places.insert(key.to_owned(), place.clone());
         let bad = |what| MachineFault::BadForm { place: place.clone(), field: key.to_owned(), what };
         let DeValue::Table(table) = value.get_ref() else {
-            return Err(bad("is not told with its unit and its source"));
+            return Err(bad("a value without its unit and its source"));
         };
         if form == Form::Group && !table.contains_key("value") {
             let tokens = table.get("of").and_then(|of| of.get_ref().as_table()?.get("value")?.get_ref().as_str());

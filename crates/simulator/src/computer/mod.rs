@@ -16,7 +16,6 @@ mod steps;
 mod watchdog;
 mod world;
 
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -87,7 +86,7 @@ pub struct Computer {
     procs: Vec<Proc>,
     tasks: Vec<Task>,
     /// Sleeping processes and what they sleep on, in the order of arrival.
-    sleepers: VecDeque<(Process, Channel)>,
+    sleepers: Vec<(Process, Channel)>,
     /// For each buffer, when its data were last requested.
     asked: Vec<Moment<Virtual>>,
     /// Requests for several blocks, of each drive.
@@ -153,7 +152,7 @@ impl Computer {
             cache: Cache::new(buffers),
             file_systems: (0..drives).map(|_| FileSystem::new(&description.drive, file_system)).collect(),
             namespaces: (0..programs).map(Namespace::of_program).collect(),
-            sleepers: VecDeque::with_capacity(procs.len()),
+            sleepers: Vec::with_capacity(procs.len()),
             procs,
             tasks,
             asked: vec![Moment::ZERO; buffers as usize],
@@ -330,15 +329,13 @@ impl Computer {
 
     fn wake_sleepers(&mut self, buffer: BufferId) {
         let wakes = |channel| channel == Channel::AnyBuffer || channel == Channel::Buffer(buffer);
-        if !self.sleepers.iter().any(|&(_, channel)| wakes(channel)) {
-            return;
-        }
-        for _ in 0..self.sleepers.len() {
-            let Some((process, channel)) = self.sleepers.pop_front() else { break };
+        let mut index = 0;
+        while let Some(&(process, channel)) = self.sleepers.get(index) {
             if wakes(channel) {
+                self.sleepers.remove(index);
                 self.wake(process);
             } else {
-                self.sleepers.push_back((process, channel));
+                index += 1;
             }
         }
     }
@@ -350,7 +347,7 @@ impl Computer {
         proc.is_asleep = true;
         start_counting(&mut proc.waited, drives[proc.drive].spent(now, &mut engine.timeline));
         processor.leave(process);
-        self.sleepers.push_back((process, channel));
+        self.sleepers.push((process, channel));
     }
 
     fn wake(&mut self, process: Process) {

@@ -211,11 +211,12 @@ impl Uda {
                 }
             }
         }
-        // 3; then another write can be fetched in its place
         let lane = &mut self.lanes[usize::from(drive)];
-        if lane.busy.is_none()
-            && let Some(io) = lane.fetched.pop_front()
-        {
+        if lane.busy.is_some() {
+            return;
+        }
+        // 3; then another write can be fetched in its place
+        if let Some(io) = lane.fetched.pop_front() {
             self.turn_to(hardware, io);
             self.go_on(hardware, drive);
         } else {
@@ -227,9 +228,6 @@ impl Uda {
     #[inline(never)]
     fn show(&self, hardware: &mut Hardware, drive: u8) {
         let lane = &self.lanes[usize::from(drive)];
-        if lane.busy.is_some() {
-            return;
-        }
         let activity = if lane.fetching.is_some() || lane.delivering > 0 {
             Activity::Path
         } else if lane.commands > 0 {

@@ -22,7 +22,7 @@ pub struct Cpu {
 
 impl Cpu {
     pub(super) fn check(&self) -> Result<(), Invalid> {
-        let hint = "1000 is a VAX-11/780; more is slower";
+        let hint = "1000 permille is a VAX-11/780; more is slower";
         Invalid::unless_within("cpu.code_permille", self.code_permille.into(), 1, 100_000, hint)?;
         Invalid::unless_within("cpu.copy_permille", self.copy_permille.into(), 1, 100_000, hint)?;
         Invalid::unless_within("cpu.memory_bytes", self.memory_bytes, 0, MOST_MEMORY, "a VAX addresses no more")

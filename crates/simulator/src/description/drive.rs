@@ -66,7 +66,9 @@ impl Drive {
         within("drive.sectors_per_track", self.sectors_per_track.into(), 1, 1 << 14, hint)?;
         within("drive.heads", self.heads.into(), 1, 1 << 10, hint)?;
         within("drive.cylinders", self.cylinders.into(), 32, 1 << 16, hint)?;
-        within("drive.rpm", self.milli_rpm.into(), 60_000, 100_000_000, "from 60 to 100,000 turns a minute")?;
+        if !(60_000..=100_000_000).contains(&self.milli_rpm) {
+            return Err(Invalid::new("drive.rpm", "not within 60 to 100,000 turns/min", hint));
+        }
         within("drive.speed_deviation_ppm", self.speed_deviation_ppm.into(), 0, 100_000, "a tenth is the most")?;
         let skew = self.track_skew_sectors.into();
         within("drive.track_skew_sectors", skew, 0, u64::from(self.sectors_per_track) - 1, "less than a turn")?;

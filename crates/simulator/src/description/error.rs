@@ -32,7 +32,8 @@ impl Invalid {
         if (least..=most).contains(&value) {
             return Ok(());
         }
-        Err(Invalid::new(field, alloc::format!("{value} is not within {least} to {most}"), hint))
+        let unit = unit_of(field);
+        Err(Invalid::new(field, alloc::format!("{value} is not within {least} to {most}{unit}"), hint))
     }
 
     /// Returns an error if `time` is longer than `most`.
@@ -47,6 +48,12 @@ impl Invalid {
         }
         Err(Invalid::new(field, alloc::format!("{time} is more than {most}"), hint))
     }
+}
+
+/// The unit at the end of a field's name, after a space; the numbers of a message are in it. Files may use other units.
+fn unit_of(field: &str) -> &'static str {
+    let units = [("_permille", " permille"), ("_ppm", " ppm"), ("_bytes_per_second", " bytes/s"), ("_bytes", " bytes")];
+    units.into_iter().find_map(|(end, unit)| field.ends_with(end).then_some(unit)).unwrap_or_default()
 }
 
 impl fmt::Display for Invalid {

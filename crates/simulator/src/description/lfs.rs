@@ -111,13 +111,15 @@ impl Lfs {
         let hint = "three for the cleaner itself, and at most half of the segments";
         within("file_system.clean_below", self.clean_below.into(), 3, segments / 2, hint)?;
         let until = self.clean_until.into();
-        within("file_system.clean_until", until, self.clean_below.into(), segments / 2, "from clean_below on")?;
+        let hint = "from clean_below on, and at most half of the segments";
+        within("file_system.clean_until", until, self.clean_below.into(), segments / 2, hint)?;
         within("file_system.batch", self.batch.into(), 1, segments, "Sprite cleaned a few tens at a time")?;
         within("file_system.reserve_permille", self.reserve_permille.into(), 0, 900, "4.2BSD kept 10 %")?;
         within("file_system.read_cluster", self.read_cluster.into(), 1, segment / u64::from(block), "1 is none")?;
         within("file_system.checkpoint_bytes", self.checkpoint_bytes, segment, 1 << 40, "at least a segment")?;
         if let CleanerPolicy::CostBenefit { age_limit_permille } = self.cleaner {
-            within("file_system.age_limit_permille", age_limit_permille.into(), 1, 1_000_000, "1 is the disk once")?;
+            let hint = "1000 permille is the disk once";
+            within("file_system.age_limit_permille", age_limit_permille.into(), 1, 1_000_000, hint)?;
         }
         Ok(())
     }

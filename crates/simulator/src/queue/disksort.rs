@@ -6,8 +6,7 @@ use super::Waiting;
 /// Returns the index at which to insert a request for that cylinder.
 ///   1. Fewer than two requests are waiting: at the end.
 ///   2. At or above the cylinder in progress: into the first list, before the first higher cylinder. Usually this is
-///      the
-///      end: files are read and written upwards, and the second list has only cylinders below the first request.
+///      the end: files are read and written upwards, and the second list has only cylinders below the first request.
 ///   3. Below: into the second list, which begins where cylinders decrease; also before the first higher cylinder.
 pub(super) fn place<T>(waiting: &[Waiting<T>], cylinder: u32) -> usize {
     // 1, and the end, which is the usual result of 2
@@ -42,7 +41,7 @@ mod tests {
         for (index, &cylinder) in cylinders.iter().enumerate() {
             queue.insert(Waiting { cylinder, reads: true, request: index });
         }
-        queue.waiting.iter().map(|waiting| (waiting.cylinder, waiting.request)).collect()
+        queue.waiting().iter().map(|waiting| (waiting.cylinder, waiting.request)).collect()
     }
 
     #[test]

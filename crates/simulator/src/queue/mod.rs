@@ -22,44 +22,89 @@ pub(crate) struct Waiting<T> {
 #[derive(Debug)]
 pub(crate) struct DriveQueue<T> {
     order: description::Queue,
-    waiting: Vec<Waiting<T>>,
+    /// The requests. Those before `first` were taken: to move the others for each would cost more.
+    requests: Vec<Waiting<T>>,
+    first: usize,
 }
+
+/// Taken requests that may stay in the list. More than the usual length of a queue, so that they are rarely moved.
+const TAKEN: usize = 64;
 
 impl<T: Copy> DriveQueue<T> {
     pub(crate) fn new(order: description::Queue) -> DriveQueue<T> {
-        DriveQueue { order, waiting: Vec::with_capacity(64) }
+        DriveQueue { order, requests: Vec::with_capacity(2 * TAKEN), first: 0 }
     }
 
     pub(crate) fn insert(&mut self, mut new: Waiting<T>) {
         if faults::is_planted(Fault::DisksortBackwards) {
             new.cylinder = u32::MAX - new.cylinder;
         }
+        let waiting = self.waiting();
         let place = match self.order {
-            description::Queue::Fifo => fifo::place(self.waiting.len()),
-            description::Queue::Disksort => disksort::place(&self.waiting, new.cylinder),
-            description::Queue::ReadsFirst => reads_first::place(&self.waiting, &new),
+            description::Queue::Fifo => fifo::place(waiting.len()),
+            description::Queue::Disksort => disksort::place(waiting, new.cylinder),
+            description::Queue::ReadsFirst => reads_first::place(waiting, &new),
         };
         // Usually at the end.
-        if place == self.waiting.len() {
-            self.waiting.push(new);
+        if place == waiting.len() {
+            self.requests.push(new);
         } else {
-            self.waiting.insert(place, new);
+            self.requests.insert(self.first + place, new);
         }
+    }
+
+    fn waiting(&self) -> &[Waiting<T>] {
+        &self.requests[self.first..]
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.first == self.requests.len()
     }
 
     pub(crate) fn first(&self) -> Option<T> {
-        self.waiting.first().map(|waiting| waiting.request)
+        self.requests.get(self.first).map(|waiting| waiting.request)
     }
 
     pub(crate) fn take_first(&mut self) -> Option<T> {
-        // Usually there is one.
-        if self.waiting.len() == 1 {
-            return self.waiting.pop().map(|waiting| waiting.request);
+        let request = self.first()?;
+        self.first += 1;
+        if self.is_empty() {
+            self.requests.clear();
+            self.first = 0;
+        } else if self.first == TAKEN {
+            self.requests.drain(..TAKEN);
+            self.first = 0;
         }
-        (!self.waiting.is_empty()).then(|| self.waiting.remove(0).request)
+        Some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Also after more requests than may stay in the list once they were taken.
+        #[test]
+        fn requests_that_were_taken_do_not_come_again(
+            steps in prop::collection::vec(prop::option::weighted(0.6, 0u32..9), 0..600),
+        ) {
+            let (mut queue, mut expected) = (DriveQueue::new(description::Queue::Fifo), VecDeque::new());
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    Some(cylinder) => {
+                        queue.insert(Waiting { cylinder, reads: true, request: number });
+                        expected.push_back(number);
+                    }
+                    None => prop_assert_eq!(queue.take_first(), expected.pop_front()),
+                }
+                prop_assert_eq!(queue.first(), expected.front().copied());
+                prop_assert_eq!(queue.is_empty(), expected.is_empty());
+            }
+        }
     }
 }

@@ -130,6 +130,20 @@ fn the_labs_disk_reproduces_the_labs_lines() {
     }
 }
 
+/// The page about the lab states the figures and their ranges.
+#[test]
+fn a_log_on_the_labs_disk_gains_on_small_files_and_random_writes() {
+    let (ext2, log) = (lab_ratios(&[]), lab_ratios(&["--set", "file_system=lfs-cost-benefit"]));
+    let gain = |phase: &str| {
+        let of = |ratios: &[(String, f64)]| ratios.iter().find(|(other, _)| other == phase).expect("a line").1;
+        of(&log) / of(&ext2)
+    };
+    let gains = ["creat", "delete", "write random", "read sequential again"].map(gain);
+    let [creat, delete, random, again] = gains;
+    assert!((9.0..53.0).contains(&creat) && (12.0..21.0).contains(&random), "{gains:?}");
+    assert!((0.8..1.0).contains(&delete) && again < 0.2, "{gains:?}");
+}
+
 #[test]
 fn metadata_that_are_not_delayed_slow_creation_and_deletion() {
     for (phase, ratio) in lab_ratios(&["--set", "file_system.metadata=sync"]) {

@@ -8,7 +8,6 @@ use workload::Reason;
 use super::{Ext2, Full, Script};
 use crate::cache::BlockKey;
 use crate::cpu::Cause;
-use crate::description::SECTOR_BYTES;
 use crate::fs::Host;
 use crate::fs::plan::{Plan, Request};
 use crate::fs::step::Step;
@@ -105,7 +104,7 @@ impl Ext2 {
                 script.spend(Cause::Allocate, Nanos(kernel.block_allocate.0 * (1 + new.len() as u64)));
             }
             // 2
-            let whole = plan.within == 0 && plan.bytes >= u32::from(extent.sectors) * SECTOR_BYTES;
+            let whole = plan.within == 0 && plan.bytes >= extent.bytes();
             let fresh = whole || before.is_none();
             script.steps.push(if fresh { Step::GetBuffer(extent) } else { Step::Read(extent) });
             script.spend(Cause::BlockWrite, kernel.block_write);

@@ -60,7 +60,7 @@ pub(crate) struct CallState {
     pub(super) indirect: Places,
     /// True if space was allocated for the current block.
     pub(super) allocates: bool,
-    /// The block that is read.
+    /// The block that is read or written.
     pub(super) extent: Extent,
     /// Sectors of the block that is held.
     pub(super) held: u16,

@@ -7,7 +7,6 @@ use super::call_state::Progress;
 use super::{Allocated, Ffs};
 use crate::cache::BlockKey;
 use crate::cpu::Cause;
-use crate::description::SECTOR_BYTES;
 use crate::faults::{self, Fault};
 use crate::fs::extent::Extent;
 use crate::fs::plan::{Plan, Request};
@@ -137,13 +136,13 @@ impl Ffs {
             Progress::DirtyHeader => self.dirty_header(plan, host, file),
             Progress::NewIndirect => self.write_new_indirect(plan, host, file),
             Progress::WriteIndirect => then(plan, Step::WriteSync(plan.ffs.held), Progress::NewIndirect),
-            Progress::OldIndirect => self.read_old_indirect(plan, host, file),
+            Progress::OldIndirect => read_old_indirect(plan, host),
             Progress::Clear => {
                 let cleared = if faults::is_planted(Fault::NoZeroFill) { 0 } else { plan.ffs.cleared };
                 let kib = u64::from(cleared.div_ceil(1024));
                 spend(plan, Cause::Clear, Nanos(host.kernel.clear_per_kib.0 * kib), Progress::GetBuffer)
             }
-            Progress::GetBuffer => self.get_buffer(plan, host, file),
+            Progress::GetBuffer => get_buffer(plan, host),
             Progress::Find => find(plan, host),
             Progress::CopyIn => copy(plan, host, Progress::LetGo),
             Progress::LetGo => {
@@ -172,7 +171,7 @@ impl Ffs {
                 }
                 then(plan, Step::Read(header), Progress::DirtyHeader)
             }
-            Ok(None) => self.read_old_indirect(plan, host, file),
+            Ok(None) => read_old_indirect(plan, host),
             Err(Full) => Step::Return(Err(Reason::NoSpace)),
         }
     }
@@ -194,46 +193,9 @@ impl Ffs {
             None => {
                 plan.ffs.indirect = self.indirect(file, plan.block);
                 plan.ffs.held = 0;
-                self.read_old_indirect(plan, host, file)
+                read_old_indirect(plan, host)
             }
         }
-    }
-
-    /// Reads the indirect blocks on the path. The last one points to the new block, if there is one, and changes.
-    #[inline]
-    fn read_old_indirect(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
-        while let Some(extent) = plan.ffs.indirect.take_first() {
-            plan.ffs.held = extent.sectors;
-            if !host.holds(extent) {
-                return then(plan, Step::Read(extent), Progress::OldIndirect);
-            }
-        }
-        if !plan.ffs.allocates {
-            return self.get_buffer(plan, host, file);
-        }
-        if plan.ffs.held > 0 {
-            host.dirty(plan.ffs.held);
-        }
-        let work = Nanos(host.kernel.block_allocate.0 * u64::from(plan.ffs.new_blocks));
-        spend(plan, Cause::Allocate, work, Progress::Clear)
-    }
-
-    /// Gets a buffer for the block. A block that is overwritten completely is not read first.
-    #[inline]
-    fn get_buffer(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
-        let extent = self.place(file, plan.block).expect("a block that is written");
-        let whole = plan.within == 0 && plan.bytes >= u32::from(extent.sectors) * SECTOR_BYTES;
-        plan.ffs.held = extent.sectors;
-        if whole || plan.ffs.is_new {
-            if host.gets_buffer(extent) {
-                return find(plan, host);
-            }
-            return then(plan, Step::GetBuffer(extent), Progress::Find);
-        }
-        if host.holds(extent) {
-            return find(plan, host);
-        }
-        then(plan, Step::Read(extent), Progress::Find)
     }
 
     /// Allocates space for the data of this write, if there is none yet. Returns the header of its cylinder group, if
@@ -243,43 +205,51 @@ impl Ffs {
         let mut allocated = None;
         // The last block of a file may be fragments. If the file grows beyond it, the fragments become a whole block.
         if let Some(end) = plan.block.checked_sub(1)
-            && !self.holds(file, end, block_bytes)
-            && self.place(file, end).is_some()
+            && let Some(before) = self.place(file, end)
+            && before.bytes() < block_bytes
         {
-            allocated = Some(self.grow(host, file, end, block_bytes)?);
+            allocated = Some(self.grow(host, file, end, Some(before), block_bytes)?.0);
         }
         let bytes = plan.within + plan.bytes;
-        if !self.holds(file, plan.block, bytes) {
-            allocated = Some(self.grow(host, file, plan.block, bytes)?);
-        }
-        let Some((new, is_new)) = allocated else {
-            let indirect = self.indirect(file, plan.block);
-            let state = &mut plan.ffs;
-            (state.allocates, state.indirect, state.is_new) = (false, indirect, false);
+        let before = self.place(file, plan.block);
+        plan.ffs.extent = match before {
+            Some(extent) if extent.bytes() >= bytes => extent,
+            _ => {
+                let (new, extent) = self.grow(host, file, plan.block, before, bytes)?;
+                allocated = Some(new);
+                extent
+            }
+        };
+        let state = &mut plan.ffs;
+        (state.allocates, state.is_new) = (allocated.is_some(), before.is_none());
+        let Some(new) = allocated else {
+            state.indirect = self.indirect(file, plan.block);
             return Ok(None);
         };
-        let held = self.place(file, plan.block).map_or(0, |extent| u32::from(extent.sectors) * SECTOR_BYTES);
-        let state = &mut plan.ffs;
-        state.allocates = true;
         state.indirect = new.new_indirect;
-        state.is_new = is_new;
         state.new_blocks = 1 + new.new_indirect.count() as u8;
-        state.cleared = if is_new { held } else { plan.bytes.min(held) };
+        let held = state.extent.bytes();
+        state.cleared = if state.is_new { held } else { plan.bytes.min(held) };
         Ok(Some(new.header))
     }
 
-    /// Allocates space for the first bytes of a block. Returns true beside it if the block is new. If it moved, its
+    /// Allocates space for the first bytes of a block, which was at `before`. Returns its place. If it moved, its
     /// buffer moves with it.
-    fn grow(&mut self, host: &mut Host, file: FileId, block: u32, bytes: u32) -> Result<(Allocated, bool), Full> {
-        let before = self.place(file, block);
+    fn grow(
+        &mut self,
+        host: &mut Host,
+        file: FileId,
+        block: u32,
+        before: Option<Extent>,
+        bytes: u32,
+    ) -> Result<(Allocated, Extent), Full> {
         let allocated = self.allocate(file, block, bytes)?;
-        if let Some(before) = before
-            && let Some(after) = self.place(file, block)
-        {
+        let after = self.place(file, block).expect("a block that was allocated");
+        if let Some(before) = before {
             let key = |sector| BlockKey::new(host.drive, sector);
             host.cache.rename(key(before.sector), key(after.sector));
         }
-        Ok((allocated, before.is_none()))
+        Ok((allocated, after))
     }
 
     /// Allocates the blocks of a write without letting time pass.
@@ -331,6 +301,43 @@ fn read_indirect(plan: &mut Plan, host: &mut Host) -> Step {
         }
     }
     spend(plan, Cause::BlockRead, host.kernel.block_read, Progress::AskFor)
+}
+
+/// Write: reads the indirect blocks on the path. The last one points to the new block, if there is one, and changes.
+#[inline]
+fn read_old_indirect(plan: &mut Plan, host: &mut Host) -> Step {
+    while let Some(extent) = plan.ffs.indirect.take_first() {
+        plan.ffs.held = extent.sectors;
+        if !host.holds(extent) {
+            return then(plan, Step::Read(extent), Progress::OldIndirect);
+        }
+    }
+    if !plan.ffs.allocates {
+        return get_buffer(plan, host);
+    }
+    if plan.ffs.held > 0 {
+        host.dirty(plan.ffs.held);
+    }
+    let work = Nanos(host.kernel.block_allocate.0 * u64::from(plan.ffs.new_blocks));
+    spend(plan, Cause::Allocate, work, Progress::Clear)
+}
+
+/// Write: gets a buffer for the block. A block that is overwritten completely is not read first.
+#[inline]
+fn get_buffer(plan: &mut Plan, host: &mut Host) -> Step {
+    let extent = plan.ffs.extent;
+    let whole = plan.within == 0 && plan.bytes >= extent.bytes();
+    plan.ffs.held = extent.sectors;
+    if whole || plan.ffs.is_new {
+        if host.gets_buffer(extent) {
+            return find(plan, host);
+        }
+        return then(plan, Step::GetBuffer(extent), Progress::Find);
+    }
+    if host.holds(extent) {
+        return find(plan, host);
+    }
+    then(plan, Step::Read(extent), Progress::Find)
 }
 
 /// Write: finds the block.

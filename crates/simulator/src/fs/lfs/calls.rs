@@ -168,7 +168,7 @@ impl Lfs {
                 let before = self.place(file, plan.block);
                 plan.lfs.is_new = before.is_none();
                 // Old data outside of the bytes that are written.
-                let keeps = |old: &Extent| plan.within > 0 || plan.bytes < u32::from(old.sectors) * SECTOR_BYTES;
+                let keeps = |old: &Extent| plan.within > 0 || plan.bytes < old.bytes();
                 match before.filter(keeps) {
                     Some(extent) => then(plan, Step::Read(extent), Progress::Append),
                     None => go(plan, Progress::Append),
