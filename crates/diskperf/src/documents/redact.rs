@@ -82,9 +82,9 @@ pub fn anonymous(document: &Document) -> Document {
 /// The proof without what identifies its machine.
 pub fn anonymous_proof(proof: &Proof) -> Proof {
     let (run, mut hidden) = prepared(&proof.run);
-    let mut value = json!(Proof { anonymous: true, run, ..proof.clone() });
+    let mut value = value_of(&Proof { anonymous: true, run, ..proof.clone() }).expect("plain data");
     hidden.clean(&mut value);
-    serde_json::from_value(value).expect("only words were changed")
+    read_again(&value).expect("only words were changed")
 }
 
 /// The run without its job file and the words of its command, and the other words to be removed.
