@@ -569,13 +569,15 @@ fn begin(shown: &OutputArguments<RunFormat>, asked: Result<Resolved, Error>, cal
     }
 }
 
-/// Prints the error, or the help that was asked for, and ends the program.
+/// Prints the error, or the help that was asked for, and ends the program. Escapes control characters of the words.
 fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     if error.use_stderr() {
         json_errors::print_clap_error(words, error);
     }
-    // The message repeats the words, so escape their control characters.
-    let shown = words.iter().map(|word| OsString::from(sanitize::line(&word.shown()).into_owned())).collect();
+    let shown: Vec<_> = words.iter().map(|word| OsString::from(sanitize::line(&word.shown()).into_owned())).collect();
+    if shown == words {
+        error.exit();
+    }
     match default_command::read(shown) {
         Err(Misread::Words(error)) => error.exit(),
         _ => {

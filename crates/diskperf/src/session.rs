@@ -109,7 +109,7 @@ impl Stored {
 
     /// Parses the stored text. `None` if another build stored it.
     pub fn of_text(text: &str) -> Option<Stored> {
-        serde_json::from_str(text).ok()
+        serde_json::from_slice(text.as_bytes()).ok()
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use units::sort_by_key;
 
 use crate::fault::{MachineFault, Place};
 use crate::machine_file::MachineFile;
@@ -159,7 +160,7 @@ impl Part {
         let mut part = Part { kind, id: id.to_owned(), name, sort, place, fields: std::mem::take(&mut fields) };
         // The table is sorted by name, but output shows the fields in the order of the file.
         let mut written: Vec<_> = table.iter().filter(|(key, _)| !is_plain.contains(&key.get_ref().as_ref())).collect();
-        written.sort_by_key(|(key, _)| key.span().start);
+        sort_by_key(&mut written, |(key, _)| key.span().start);
         for (key, value) in written {
             part.set(Field::read(kind, file, key.get_ref(), file.place(key.span()), value)?);
         }

@@ -10,16 +10,18 @@ use std::path::Path;
 /// Maximum instructions of `write_8192 FILE`, from start to exit.
 const ALLOWED_PROGRAM: u64 = 3_000_000;
 
-/// Maximum instructions of `diskperf --version`: of the distributed program, and of that of `cargo xtask test`.
-const ALLOWED_START: Limits = Limits { distributed: 5_000_000, tested: 6_000_000 };
+/// Maximum instructions of `diskperf --version`: of the distributed program (3.02 million, printed by this test), and
+/// of that of `cargo xtask test`.
+const ALLOWED_START: Limits = Limits { distributed: 3_100_000, tested: 6_000_000 };
 
 /// Maximum instructions to simulate one machine once for all its cells of the paper's tables: four programs, two
-/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times.
-const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 476_000_000), ("vax750-uda50", 461_000_000)];
+/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times. The limits are a fiftieth
+/// above the counts, 269.8 and 274.3 million (printed by this test).
+const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 275_200_000), ("vax750-uda50", 279_800_000)];
 
 /// The same for the program of `cargo xtask test`. One machine, because each takes 12 CPU seconds. The limit is a
-/// fiftieth above the count, 354.1 million (printed by this test).
-const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 361_000_000)];
+/// fiftieth above the count, 332.7 million (printed by this test).
+const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 339_400_000)];
 
 /// The limits of a count: of the distributed program, which is built for size, and of that of `cargo xtask test`, which
 /// is built fast.

@@ -28,7 +28,7 @@ struct OwnLoad {
 
 /// Reads a workload from JSON.
 pub fn parse_load(text: &str) -> Result<LoadSpec, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())
 }
 
 /// Replaces the words after `io` in a call of `choose`. `choose` is its grammar. Words of other calls stay as they are.

@@ -14,7 +14,7 @@ pub struct Texts(Vec<(String, String)>);
 
 /// Reads the swept options from JSON.
 pub fn parse(text: &str) -> Result<Texts, String> {
-    serde_json::from_str(text).map(Texts).map_err(|error| error.to_string())
+    serde_json::from_slice(text.as_bytes()).map(Texts).map_err(|error| error.to_string())
 }
 
 impl Texts {

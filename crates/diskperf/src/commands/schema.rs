@@ -1,6 +1,6 @@
 //! `diskperf schema [DOCUMENT]`: the JSON Schema of the JSON output, and of a job file.
 //!
-//! The schemas are the files `docs/reference/schema/*.json`, embedded without indentation. `cargo xtask docs --write`
+//! The schemas are the files `docs/reference/schema/*.json`, embedded without white space. `cargo xtask docs --write`
 //! generates them from the structs, and a test compares them. The code that generates a schema is not in the program:
 //! it would be twice as large as all schemas.
 
@@ -9,13 +9,14 @@ use units::Exit;
 use crate::cli::values::DocumentKind;
 use crate::error::Error;
 use crate::ui::output;
+use crate::ui::output_format::indented;
 
-/// A schema without its indentation.
+/// A schema without white space.
 macro_rules! schema {
     ($name:literal) => {{
         const INDENTED: &str = include_str!(concat!("../../../../docs/reference/schema/", $name, ".json"));
-        static LINES: [u8; unindented::<0>(INDENTED).1] = unindented(INDENTED).0;
-        &LINES
+        static DENSE: [u8; dense::<0>(INDENTED).1] = dense(INDENTED).0;
+        &DENSE
     }};
 }
 
@@ -26,7 +27,7 @@ pub fn run(document: DocumentKind) -> Result<Exit, Error> {
 
 /// The text of a schema, indented as in its file.
 fn text(document: DocumentKind) -> String {
-    let lines: &[u8] = match document {
+    let dense: &[u8] = match document {
         DocumentKind::Run => schema!("run"),
         DocumentKind::Doctor => schema!("doctor"),
         DocumentKind::Paper => schema!("paper"),
@@ -37,38 +38,23 @@ fn text(document: DocumentKind) -> String {
         DocumentKind::Probe => schema!("probe"),
         DocumentKind::Predict => schema!("predict"),
     };
-    indented(str::from_utf8(lines).expect("whole characters are removed"))
+    indented(str::from_utf8(dense).expect("whole characters are removed"))
 }
 
-/// Indents lines of JSON by their depth. Only brackets begin a line with `}` or `]`, or end one with `{` or `[`:
-/// strings end with a quotation mark.
-fn indented(lines: &str) -> String {
-    let mut text = String::new();
-    let mut depth: usize = 0;
-    for line in lines.lines() {
-        depth -= usize::from(line.starts_with(['}', ']']));
-        text += &"  ".repeat(depth);
-        text += line;
-        text.push('\n');
-        depth += usize::from(line.ends_with(['{', '[']));
-    }
-    text
-}
-
-/// The first `MOST` bytes of a text without the spaces that begin its lines, and the length of all of it.
-const fn unindented<const MOST: usize>(text: &str) -> ([u8; MOST], usize) {
+/// The first `MOST` bytes of JSON without white space, and the length of all of it.
+const fn dense<const MOST: usize>(json: &str) -> ([u8; MOST], usize) {
     let (mut kept, mut length) = ([0; MOST], 0);
-    let (mut index, mut begins) = (0, true);
-    while index < text.len() {
-        let byte = text.as_bytes()[index];
-        begins = begins && byte == b' ';
-        if !begins {
+    let (mut index, mut is_in_string, mut is_escaped) = (0, false, false);
+    while index < json.len() {
+        let byte = json.as_bytes()[index];
+        if is_in_string || !byte.is_ascii_whitespace() {
             if length < MOST {
                 kept[length] = byte;
             }
             length += 1;
         }
-        begins = begins || byte == b'\n';
+        is_in_string ^= byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
         index += 1;
     }
     (kept, length)
@@ -119,11 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn indentation_is_removed_and_restored_outside_of_strings() {
-        const TEXT: &str = "{\n  \"a  {\": [\n    1,\n    \" }\"\n  ],\n  \"b\": {}\n}\n";
-        const LINES: [u8; unindented::<0>(TEXT).1] = unindented(TEXT).0;
-        let lines = str::from_utf8(&LINES).expect("text");
-        assert_eq!(lines, "{\n\"a  {\": [\n1,\n\" }\"\n],\n\"b\": {}\n}\n");
-        assert_eq!(indented(lines), TEXT);
+    fn white_space_is_removed_and_restored_outside_of_strings() {
+        const TEXT: &str = "{\n  \"a  {\": [\n    1,\n    \" \\\" }\"\n  ],\n  \"b\": {}\n}\n";
+        const DENSE: [u8; dense::<0>(TEXT).1] = dense(TEXT).0;
+        let dense = str::from_utf8(&DENSE).expect("text");
+        assert_eq!(dense, "{\"a  {\":[1,\" \\\" }\"],\"b\":{}}");
+        assert_eq!(indented(dense), TEXT);
     }
 }

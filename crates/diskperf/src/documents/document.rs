@@ -10,8 +10,8 @@ use campaign::presets;
 use kernel::sys::name::Shown;
 use report::Presentation;
 use report::sanitize::{escape, is_command, line};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 use stats::compare::history::{HISTORY_SCHEMA, History};
@@ -150,12 +150,12 @@ fn is_plain_ascii(document: &Document) -> bool {
 
 /// A document as a value whose words can be changed. It is converted through text: otherwise the program would need a
 /// second copy of the code that writes a document.
-pub fn value_of(document: &Document) -> serde_json::Result<Value> {
+pub fn value_of(document: &impl Serialize) -> serde_json::Result<Value> {
     serde_json::from_slice(&serde_json::to_vec(document)?)
 }
 
 /// The document of such a value. It is converted through text, for the same reason.
-pub fn read_again(value: &Value) -> serde_json::Result<Document> {
+pub fn read_again<T: DeserializeOwned>(value: &Value) -> serde_json::Result<T> {
     serde_json::from_slice(&serde_json::to_vec(value)?)
 }
 

@@ -18,6 +18,7 @@ use campaign::presets::COMMAND;
 use report::sanitize::SAID;
 use serde_json::{Value, json};
 use stats::{Document, Name, ParameterValue, Proof, TargetInfo};
+use units::sort_by_key;
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
 
@@ -82,9 +83,9 @@ pub fn anonymous(document: &Document) -> Document {
 /// The proof without what identifies its machine.
 pub fn anonymous_proof(proof: &Proof) -> Proof {
     let (run, mut hidden) = prepared(&proof.run);
-    let mut value = json!(Proof { anonymous: true, run, ..proof.clone() });
+    let mut value = value_of(&Proof { anonymous: true, run, ..proof.clone() }).expect("plain data");
     hidden.clean(&mut value);
-    serde_json::from_value(value).expect("only words were changed")
+    read_again(&value).expect("only words were changed")
 }
 
 /// The run without its job file and the words of its command, and the other words to be removed.
@@ -136,7 +137,7 @@ fn prepared(document: &Document) -> (Document, Hidden) {
         hidden.hide(path);
     }
     // Longer ones first: one may be the beginning of another.
-    hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+    sort_by_key(&mut hidden.known, |(word, _)| std::cmp::Reverse(word.len()));
     (document, hidden)
 }
 

@@ -147,7 +147,7 @@ impl Layout for Tabular {
 /// Plain data as JSON for other programs. Escapes the control characters of terminals, also those that JSON allows:
 /// they occur only in strings.
 pub fn json(data: &impl serde::Serialize) -> String {
-    escaped(&serde_json::to_string_pretty(data).expect("plain data")) + "\n"
+    indented(&dense(data))
 }
 
 /// The JSON of `json` without white space.
@@ -155,10 +155,38 @@ pub fn dense(data: &impl serde::Serialize) -> String {
     escaped(&String::from_utf8_lossy(&serde_json::to_vec(data).expect("plain data")))
 }
 
+/// Indents JSON without white space, as serde_json does. With the indentation of serde_json, the program would need a
+/// second copy of the code that writes each document.
+pub fn indented(dense: &str) -> String {
+    let mut text = String::with_capacity(2 * dense.len());
+    let (mut depth, mut before, mut is_in_string, mut is_escaped): (usize, _, _, _) = (0, ' ', false, false);
+    for character in dense.chars() {
+        if is_in_string {
+            is_in_string = character != '"' || is_escaped;
+            is_escaped = character == '\\' && !is_escaped;
+        } else {
+            let (is_first, closes) = (matches!(before, '{' | '['), matches!(character, '}' | ']'));
+            depth -= usize::from(closes);
+            // An empty list has no lines.
+            if before == ',' || is_first != closes {
+                text.push('\n');
+                text += &"  ".repeat(depth);
+            } else if before == ':' {
+                text.push(' ');
+            }
+            depth += usize::from(matches!(character, '{' | '['));
+            is_in_string = character == '"';
+        }
+        text.push(character);
+        before = character;
+    }
+    text + "\n"
+}
+
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
-        if is_command(character) && character != '\n' {
+        if is_command(character) {
             text += &match name::byte(character) {
                 // It is in a text, not in a name: names have their bytes.
                 Some(byte) => format!("\\\\x{byte:02X}"),
@@ -174,6 +202,21 @@ fn escaped(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_is_indented_outside_of_strings() {
+        for text in [
+            r#"{}"#,
+            r#"[]"#,
+            r#"[{}]"#,
+            r#"7"#,
+            r#"{"a, [\"{":[1,[],{},[{"b":null},"\\"],"}"],"c":{"d:e":-1.5,"f":true}}"#,
+        ] {
+            let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+            let expected = serde_json::to_string_pretty(&value).expect("JSON") + "\n";
+            assert_eq!((dense(&value).as_str(), indented(text)), (text, expected));
+        }
+    }
 
     #[test]
     fn control_characters_in_json_are_escaped() {

@@ -119,9 +119,8 @@ impl Probe {
 
 impl CacheProbe {
     /// Tests the probes on an empty file that no other program uses.
-    pub(crate) fn tested_on_scratch(mut file: File) -> CacheProbe {
-        // Not zeros: some file systems store those as holes, whose pages need never be in memory.
-        match file.write_all(&[0x5a; TEST_BYTES as usize]) {
+    pub(crate) fn tested_on_scratch(file: File) -> CacheProbe {
+        match fill(&file) {
             Ok(()) => CacheProbe::tested_on(&file),
             Err(_) => CacheProbe::Blind,
         }
@@ -157,10 +156,15 @@ impl CacheProbe {
 /// Tests whether cachestat reports unwritten pages here. Pages just written to an empty file that no other program
 /// uses must be reported as unwritten. This is separate from the residency test: if syncs do nothing, no page ever
 /// leaves memory.
-pub(crate) fn sees_unwritten(mut file: File) -> bool {
-    let wrote = file.write_all(&[0x5a; TEST_BYTES as usize]);
-    let looked = wrote.and_then(|()| Probe::Cachestat.count(&file));
+pub(crate) fn sees_unwritten(file: File) -> bool {
+    let looked = fill(&file).and_then(|()| Probe::Cachestat.count(&file));
     looked.is_ok_and(|pages| pages.unwritten == Some(pages.of))
+}
+
+/// Fills an empty file. Not with zeros: some file systems store those as holes, whose pages need never be in memory.
+/// The bytes are on the heap: a constant array of them would be 256 KiB of the program.
+fn fill(mut file: &File) -> io::Result<()> {
+    file.write_all(&vec![0x5a; TEST_BYTES as usize])
 }
 
 /// Evicts a file's clean pages, as far as possible. Pages that another program maps or locks stay.
