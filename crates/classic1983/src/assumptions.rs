@@ -2,7 +2,6 @@
 //! and settings of columns.
 
 use machines::{Kind, Machine, MachineFault, Place};
-use units::sort_by;
 
 use crate::simulation::Setup;
 
@@ -277,7 +276,7 @@ pub fn variations(setups: &[Setup]) -> Result<Vec<Variation>, MachineFault> {
 /// Number of fitted constants of all machines together.
 pub fn constants() -> usize {
     let mut constants: Vec<Constant> = Machine::all().flat_map(|machine| fitted(&machine)).collect();
-    sort_by(&mut constants, |one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    constants.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
     constants.dedup();
     constants.len()
 }

@@ -12,7 +12,6 @@ use machines::{Machine, MachineFault};
 use simulator::description::Invalid;
 use simulator::{Activity, Cause, Chance, Description, Experiment, Outcome, ProgramTime};
 use stats::compare::replication::Simulated;
-use units::sort_by_key;
 use workload::programs::classic1983::Classic;
 use workload::programs::lfs::{LargeFile, LargeOrder};
 use workload::{Access, Handle, Mode, Name, Op, Stream};
@@ -265,7 +264,7 @@ pub fn each<T: Sync, A: Send>(all: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A>
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("no experiment panics")).collect()
     });
-    sort_by_key(&mut answers, |(index, _)| *index);
+    answers.sort_by_key(|(index, _)| *index);
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 

@@ -4,7 +4,6 @@ use std::fmt;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use units::sort_by_key;
 
 use crate::fault::{MachineFault, Place};
 use crate::machine_file::MachineFile;
@@ -160,7 +159,7 @@ impl Part {
         let mut part = Part { kind, id: id.to_owned(), name, sort, place, fields: std::mem::take(&mut fields) };
         // The table is sorted by name, but output shows the fields in the order of the file.
         let mut written: Vec<_> = table.iter().filter(|(key, _)| !is_plain.contains(&key.get_ref().as_ref())).collect();
-        sort_by_key(&mut written, |(key, _)| key.span().start);
+        written.sort_by_key(|(key, _)| key.span().start);
         for (key, value) in written {
             part.set(Field::read(kind, file, key.get_ref(), file.place(key.span()), value)?);
         }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use stats::judge::bottleneck::OWNERS;
 use stats::{Cell, ClockKind, Document, LimitedBy, Mark, MarkCode, Provenance};
+use units::Nanos;
 use units::whole;
-use units::{Nanos, sort_by_key};
 
 use crate::cell_names::CellNames;
 use crate::csv::{self, field, number};
@@ -41,7 +41,7 @@ fn parts(cell: &Cell) -> Option<Vec<Part>> {
     let time = cell.time.as_ref()?;
     let place = |owner: &str| OWNERS.iter().position(|known| *known == owner).unwrap_or(OWNERS.len());
     let mut parts: Vec<Part> = time.iter().map(|(owner, &nanos)| Part { owner: owner.clone(), nanos }).collect();
-    sort_by_key(&mut parts, |part| place(&part.owner));
+    parts.sort_by_key(|part| place(&part.owner));
     Some(parts)
 }
 
@@ -251,7 +251,7 @@ fn shared_out(parts: &[u64], units: u64) -> Vec<u64> {
     let exact = |part: &u64| u128::from(*part) * u128::from(units);
     let mut counts: Vec<u64> = parts.iter().map(|part| (exact(part) / all) as u64).collect();
     let mut largest: Vec<usize> = (0..parts.len()).collect();
-    sort_by_key(&mut largest, |&index| std::cmp::Reverse(exact(&parts[index]) % all));
+    largest.sort_by_key(|&index| std::cmp::Reverse(exact(&parts[index]) % all));
     let left = units - counts.iter().sum::<u64>();
     largest.into_iter().take(left as usize).for_each(|index| counts[index] += 1);
     counts

@@ -1,7 +1,7 @@
 //! The records that power cuts lost, as text.
 
 use stats::{Kept, PowerCut, Verification};
-use units::{Bytes, sort_by_key};
+use units::Bytes;
 
 use crate::markdown_escape::escaped;
 use crate::page::Page;
@@ -56,7 +56,7 @@ pub fn checks(verification: &Verification) -> Vec<Check> {
     let mut checks = vec![records("acknowledged records are intact".to_owned(), acknowledged, lost)];
     // 2
     let mut kinds = verification.kinds();
-    sort_by_key(&mut kinds, |kept| std::cmp::Reverse(kept.lost()));
+    kinds.sort_by_key(|kept| std::cmp::Reverse(kept.lost()));
     checks
         .extend(kinds.iter().map(|kept| records(format!("records of {}", kept.kind), kept.acknowledged, kept.lost())));
     // 3

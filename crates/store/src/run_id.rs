@@ -3,7 +3,7 @@
 
 use std::io;
 
-use units::{DateTime, sort_by_key};
+use units::DateTime;
 
 /// Digits and small letters except similar ones: 0 and o, 1, i and l. As in Crockford's base 32, u is left out so that
 /// no words are formed.
@@ -43,7 +43,7 @@ pub fn near(typed: &str, names: &[String]) -> Vec<String> {
     let most = (typed.chars().count() / 2).min(2);
     let mut close: Vec<(usize, &String)> =
         names.iter().rev().map(|name| (distance(&name), name)).filter(|(distance, _)| *distance <= most).collect();
-    sort_by_key(&mut close, |(distance, _)| *distance);
+    close.sort_by_key(|(distance, _)| *distance);
     close.into_iter().take(OFFERED).map(|(_, name)| name.clone()).collect()
 }
 

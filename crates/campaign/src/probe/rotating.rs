@@ -3,7 +3,7 @@
 use stats::probe::Measured;
 use stats::probe::rotation::{Visit, turn};
 use stats::probe::seek::SeekBracket;
-use units::{Nanos, sort_by};
+use units::Nanos;
 use workload::{TapeKind, TapeRequest};
 
 use super::findings::Rotating;
@@ -86,7 +86,7 @@ fn seeks<P: Player>(session: &mut Session<'_, P>, turn: f64, step: u64) -> Resul
         let sectors = if step > 0 { [first + 1, first] } else { [first, first + 1] };
         without.push(bracket(session, SeekOf { sectors, step }, turn)?);
     }
-    sort_by(&mut without, |one, other| one.high().total_cmp(&other.high()));
+    without.sort_by(|one, other| one.high().total_cmp(&other.high()));
     let none = without[without.len() / 2];
     let off = |bracket: &SeekBracket| (bracket.high() - none.high()).abs() / turn;
     let agree =

@@ -37,7 +37,7 @@ use runner::live::Live;
 use runner::overhead;
 use stats::inference::ratio_test::LEAST_PAIRS;
 use stats::{Document, HostInfo, TargetInfo};
-use units::{Exit, Nanos, sort_by_key};
+use units::{Exit, Nanos};
 use workload::Phase;
 
 use crate::error::{ArgumentError, Error};
@@ -418,7 +418,7 @@ fn conclude_rounds(
     let mut cells = all_cells(context, executions);
     results.noise = judge::machine::noise(plan, targets, (executions, hosts), &mut cells);
     judge::machine::order(&mut cells);
-    cells.iter_mut().for_each(|cell| sort_by_key(&mut cell.marks, |mark| mark.code));
+    cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
     results.calibration = clock_floor.map(|clock_floor| {
         overhead::calibration(clock_floor, plan.options.timed, real_phases(plan, targets, executions))
     });

@@ -18,7 +18,6 @@ use campaign::presets::COMMAND;
 use report::sanitize::SAID;
 use serde_json::{Value, json};
 use stats::{Document, Name, ParameterValue, Proof, TargetInfo};
-use units::sort_by_key;
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
 
@@ -137,7 +136,7 @@ fn prepared(document: &Document) -> (Document, Hidden) {
         hidden.hide(path);
     }
     // Longer ones first: one may be the beginning of another.
-    sort_by_key(&mut hidden.known, |(word, _)| std::cmp::Reverse(word.len()));
+    hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     (document, hidden)
 }
 

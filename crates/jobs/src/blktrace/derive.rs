@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use units::{Bytes, sort_by_key};
+use units::Bytes;
 use workload::{FASTEST, Locality, MOST_SIZES, Mix, NEAR, WHOLE};
 
 use super::parse::{Request, SECTOR, Stage, Trace};
@@ -131,7 +131,7 @@ fn sizes(requests: &[Request]) -> (Vec<(u32, u32)>, u64) {
         *counts.entry(request.sectors).or_default() += 1;
     }
     let mut sizes: Vec<(u32, u32)> = counts.into_iter().collect();
-    sort_by_key(&mut sizes, |&(_, count)| std::cmp::Reverse(count));
+    sizes.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     let rare = sizes.iter().skip(MOST_SIZES).map(|&(_, count)| u64::from(count)).sum();
     sizes.truncate(MOST_SIZES);
     sizes.sort_unstable();

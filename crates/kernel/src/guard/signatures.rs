@@ -9,8 +9,6 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use units::sort_by_key;
-
 /// A signature that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
@@ -207,7 +205,7 @@ pub(crate) fn find(device: &dyn Bytes) -> io::Result<Vec<Signature>> {
     for signature in &mut found {
         describe(device, signature)?;
     }
-    sort_by_key(&mut found, |signature| (signature.at, signature.format));
+    found.sort_by_key(|signature| (signature.at, signature.format));
     found.dedup();
     Ok(found)
 }

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::geteuid;
-use units::sort_by;
 
 use crate::errors::Fault;
 use crate::guard::{open_files, shown_by};
@@ -148,8 +147,8 @@ pub fn find(directory: &Path) -> io::Result<Scan> {
             }
         }
     }
-    sort_by(&mut scan.leftovers, |a, b| a.path.cmp(&b.path));
-    sort_by(&mut scan.untagged, |a, b| a.path.cmp(&b.path));
+    scan.leftovers.sort_by(|a, b| a.path.cmp(&b.path));
+    scan.untagged.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(scan)
 }
 
@@ -338,8 +337,8 @@ mod tests {
             (own, Kind::Folder, Owner::Process(std::process::id() as i32)),
             ("diskperf-ext4.img".to_owned(), Kind::Image, Owner::Ended),
         ];
-        sort_by(&mut held, |a, b| a.0.cmp(&b.0));
-        sort_by(&mut expected, |a, b| a.0.cmp(&b.0));
+        held.sort_by(|a, b| a.0.cmp(&b.0));
+        expected.sort_by(|a, b| a.0.cmp(&b.0));
         assert_eq!(held, expected);
         found.iter().filter(|left| left.owner == Owner::Ended).for_each(|left| left.remove().expect("it goes"));
         assert!(!path(".diskperf-dead").exists() && !path("diskperf-ext4.img").exists());

@@ -18,7 +18,6 @@ use std::path::PathBuf;
 
 pub use fault::TuningFault;
 use notes::{Note, Notes};
-use units::sort_by_key;
 
 use crate::observe::block_device::Device;
 use crate::observe::sysfs_attribute::{Value, parse};
@@ -64,7 +63,7 @@ impl Tuning {
             }
         }
         let mut settings = settings.to_vec();
-        sort_by_key(&mut settings, |setting| setting.attribute != SCHEDULER);
+        settings.sort_by_key(|setting| setting.attribute != SCHEDULER);
         Ok(Tuning { queue, settings, notes, run: None })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use units::{Host, Nanos, sort_by};
+use units::{Host, Nanos};
 use workload::{
     Allocation, Cache, CacheState, Counters, DeviceBytes, Dirtiness, Failure, FolderForOthers, Handle, MachineSettings,
     Quiescence, Recorder, Residency, Span, Steps, TreeCounts, World,
@@ -228,7 +228,7 @@ impl Posix {
     fn devices(&self) -> Vec<(Device, u32)> {
         let mut all: Vec<(Device, u32)> =
             self.programs.iter().flat_map(|program| program.devices.iter().cloned()).collect();
-        sort_by(&mut all, |(a, a_depth), (b, b_depth)| (a_depth, &a.name).cmp(&(b_depth, &b.name)));
+        all.sort_by(|(a, a_depth), (b, b_depth)| (a_depth, &a.name).cmp(&(b_depth, &b.name)));
         let mut seen: Vec<Device> = Vec::new();
         all.retain(|(device, _)| {
             let is_new = !seen.contains(device);

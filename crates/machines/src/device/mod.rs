@@ -21,7 +21,7 @@ use std::path::Path;
 
 use kernel::sys::name::original;
 use simulator::description::DeviceLaw;
-use units::{Nanos, sort_by_key};
+use units::Nanos;
 
 use crate::builtin;
 use crate::fault::{MachineFault, Place};
@@ -192,7 +192,7 @@ impl DeviceFile {
     /// All figures with their keys, in the order of the file.
     pub fn figures(&self) -> impl Iterator<Item = (&str, &Figure)> {
         let mut keys: Vec<&String> = self.figures.keys().collect();
-        sort_by_key(&mut keys, |key| keys::place(key));
+        keys.sort_by_key(|key| keys::place(key));
         keys.into_iter().map(|key| (key.as_str(), &self.figures[key]))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use units::{Nanos, sort_by_key};
+use units::Nanos;
 
 use super::keys::{self, Form};
 use super::{DeviceFile, Figure, MeasuredOn, Origin, Point, law};
@@ -66,7 +66,7 @@ fn sorted<'a, 'b>(
     table: &'a DeTable<'b>,
 ) -> impl Iterator<Item = (&'a Spanned<std::borrow::Cow<'b, str>>, &'a Spanned<DeValue<'b>>)> {
     let mut entries: Vec<_> = table.iter().collect();
-    sort_by_key(&mut entries, |(key, _)| key.span().start);
+    entries.sort_by_key(|(key, _)| key.span().start);
     entries.into_iter()
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use stats::MarkCode;
 use stats::compare::history::{History, Past, Time};
-use units::{DateTime, sort_by};
+use units::DateTime;
 
 use super::cell_text::{self, class};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, y_axis};
@@ -91,7 +91,7 @@ impl<'a> Drawing<'a> {
         let times = tests.iter().flat_map(|(_, past)| &past.runs);
         let began: BTreeMap<&str, f64> = times.map(|time| (time.run.as_str(), time.started_unix_s)).collect();
         let mut runs: Vec<&str> = began.keys().copied().collect();
-        sort_by(&mut runs, |one, other| began[one].total_cmp(&began[other]));
+        runs.sort_by(|one, other| began[one].total_cmp(&began[other]));
         let places: BTreeMap<&str, usize> = runs.iter().enumerate().map(|(place, run)| (*run, place)).collect();
         let lines: Vec<(&str, Vec<Dot>)> =
             tests.iter().map(|(name, past)| (name.as_str(), dots(past, &places))).collect();
@@ -264,6 +264,6 @@ fn spread(scale: &Scale) -> Vec<(f64, String)> {
             kept.push((share, label));
         }
     }
-    sort_by(&mut kept, |(one, _), (other, _)| one.total_cmp(other));
+    kept.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     kept
 }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::figures::rate::RUNS;
 use stats::{Cell, Document, Provenance};
-use units::sort_by_key;
 
 use super::bars::{self, Bar, Group};
 use super::cell_text::{self, Names};
@@ -79,7 +78,7 @@ fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell],
     let mut ordered: Vec<(String, &Cell)> = cells.iter().map(|cell| (cell_names.name(cell), *cell)).collect();
     let measured: BTreeSet<String> =
         ordered.iter().filter(|(_, cell)| cell.rate.is_some()).map(|(name, _)| name.clone()).collect();
-    sort_by_key(&mut ordered, |(name, _)| !measured.contains(name));
+    ordered.sort_by_key(|(name, _)| !measured.contains(name));
     let bars = ordered.into_iter().take(MOST_BARS).map(|(name, cell)| {
         let bar = bar(names, cell, &name);
         (name, bar)

@@ -7,7 +7,6 @@ use stats::compare::stages::{Step, steps};
 use stats::compare::target_comparison::every_two;
 use stats::digits::significant;
 use stats::{Choice, Comparison, Document, Verdict};
-use units::sort_by_key;
 
 use super::cell_text::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, x_axis};
@@ -52,7 +51,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     }
     let best = best(choice, &targets);
     let mut pairs: Vec<(usize, usize)> = every_two(targets.len()).collect();
-    sort_by_key(&mut pairs, |(first, second)| *first != best && *second != best);
+    pairs.sort_by_key(|(first, second)| *first != best && *second != best);
     pairs.into_iter().filter_map(|(first, second)| of_two(None, [targets[first], targets[second]])).collect()
 }
 

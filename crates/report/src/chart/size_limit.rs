@@ -9,8 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use units::sort_by_key;
-
 use super::{Chart, MOST_BYTES, Subject};
 
 /// Returns the charts that fit into [`MOST_BYTES`], in their original order.
@@ -23,7 +21,7 @@ pub(super) fn within(charts: Vec<Chart>) -> Vec<Chart> {
     };
     let turns: Vec<usize> = charts.iter().map(turn).collect();
     let mut order: Vec<usize> = (0..charts.len()).collect();
-    sort_by_key(&mut order, |place| turns[*place]);
+    order.sort_by_key(|place| turns[*place]);
     let mut is_kept = vec![false; charts.len()];
     let mut bytes = 0;
     // 1. and 2.

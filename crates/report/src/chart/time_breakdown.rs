@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use stats::{Cell, Document, Provenance};
-use units::sort_by;
 
 use super::cell_text;
 use super::frame::{AXIS, Frame, Heading, LINE, both_sides, x_axis};
@@ -124,7 +123,7 @@ fn owners(bars: &[Bar]) -> Vec<String> {
         *sums.entry(owner).or_default() += share;
     }
     let mut owners: Vec<(&str, f64)> = sums.into_iter().filter(|(_, sum)| *sum > 0.0).collect();
-    sort_by(&mut owners, |(_, one), (_, other)| other.total_cmp(one));
+    owners.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let has_others = owners.len() > MOST_OWNERS + 1;
     let most = if has_others { MOST_OWNERS } else { MOST_OWNERS + 1 };
     let first = owners.into_iter().take(most).map(|(owner, _)| owner.to_owned());
@@ -215,7 +214,7 @@ fn largest(bar: &Bar) -> String {
 /// Returns the largest parts in words, the second only if there is room: `device service 69 %, system 31 %`.
 fn describe_largest_parts(bar: &Bar, room: f64) -> String {
     let mut largest: Vec<(&String, f64)> = bar.shares.iter().map(|(owner, share)| (owner, *share)).collect();
-    sort_by(&mut largest, |(_, one), (_, other)| other.total_cmp(one));
+    largest.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let figure = |(owner, share): &(&String, f64)| format!("{} {}", fitted(owner, MOST_WORDS), percent(*share));
     let first = largest.first().map_or_else(String::new, figure);
     match largest.get(1).filter(|(_, share)| *share >= LEAST_SAID) {

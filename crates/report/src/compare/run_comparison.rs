@@ -6,7 +6,7 @@ use stats::compare::run_comparison::{Compared, ComparedCell, Guarded, Lone, Side
 use stats::digits::significant;
 use stats::inference::ratio_test::LEAST_APART;
 use stats::{MarkCode, Rate, Verdict};
-use units::{DateTime, sort_by_key};
+use units::DateTime;
 
 use crate::compare::verdict::{TOO_NOISY, is_practical, maybe_little, percent, times};
 use crate::csv::{self, field, number};
@@ -264,7 +264,7 @@ fn below(compared: &Compared) -> Vec<String> {
             }
         }
     }
-    sort_by_key(&mut codes, |(code, _)| *code);
+    codes.sort_by_key(|(code, _)| *code);
     for (code, names) in codes {
         let star = if code == MarkCode::Nested { "" } else { "* " };
         let names = some(names.into_iter().map(str::to_owned).collect());

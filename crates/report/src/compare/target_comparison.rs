@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use units::sort_by;
-
 use crate::cause::{labelled, reason};
 use crate::cell_names::CellNames;
 use crate::compare::stages;
@@ -100,7 +98,7 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
             lines.push(stages::for_use(choice, purpose));
         }
         let mut weights: Vec<(&String, f64)> = purpose.weights.iter().map(|(word, weight)| (word, *weight)).collect();
-        sort_by(&mut weights, |(_, one), (_, other)| other.total_cmp(one));
+        weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let weights: Vec<String> =
             weights.into_iter().map(|(word, weight)| format!("{word} {} %", significant(100.0 * weight, 2))).collect();
         let missing = match &purpose.missing[..] {

@@ -3,7 +3,7 @@
 
 use stats::digits::significant;
 use stats::{Choice, Comparison, Estimate, RunInfo, Verdict};
-use units::{Nanos, sort_by};
+use units::Nanos;
 
 /// `1.12-1.23`; `None` if there were fewer than two rounds.
 pub fn range(estimate: Estimate) -> Option<String> {
@@ -38,7 +38,7 @@ pub fn maybe_little(margin: f64, matters: bool) -> String {
 
 /// Sorts comparisons by their difference, the largest first.
 pub fn largest_first(pairs: &mut [&Comparison]) {
-    sort_by(pairs, |one, other| other.estimate().distance().total_cmp(&one.estimate().distance()));
+    pairs.sort_by(|one, other| other.estimate().distance().total_cmp(&one.estimate().distance()));
 }
 
 /// The numbers of comparisons without a difference: `same within 5 % in 2`, `undecided in 1`, `too noisy to decide here

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stats::{Breakdown, ResourceTime};
-use units::{Nanos, sort_by_key};
+use units::Nanos;
 
 use super::{Part, Widths, bars, owner_in_words, quantum, shared_out, tenths};
 
@@ -49,7 +49,7 @@ pub(super) fn longest_meaning(breakdown: &Breakdown) -> usize {
 pub(super) fn lines(breakdown: &Breakdown, widths: Widths) -> Vec<String> {
     let mut parts: Vec<Part> = breakdown.owners().into_iter().map(|(owner, nanos)| Part { owner, nanos }).collect();
     // The largest part first; equal parts stay in alphabetical order.
-    sort_by_key(&mut parts, |part| std::cmp::Reverse(part.nanos));
+    parts.sort_by_key(|part| std::cmp::Reverse(part.nanos));
     let mut lines = vec![match breakdown.programs.len() {
         1 => "  by program".to_owned(),
         count => format!("  by program, all {count} together"),
@@ -84,7 +84,7 @@ fn resource(one: &ResourceTime) -> String {
 fn causes(times: &BTreeMap<String, Nanos>, shares: &[u64]) -> String {
     let mut shown: Vec<(&String, u64)> =
         times.keys().zip(shares.iter().copied()).filter(|(_, share)| *share > 0).collect();
-    sort_by_key(&mut shown, |(_, share)| std::cmp::Reverse(*share));
+    shown.sort_by_key(|(_, share)| std::cmp::Reverse(*share));
     let texts: Vec<String> =
         shown.iter().map(|(name, share)| format!("{} {}", owner_in_words(name), tenths(*share))).collect();
     if texts.is_empty() { String::new() } else { format!(" ({})", texts.join(", ")) }

@@ -3,7 +3,6 @@
 
 use maud::{Markup, html};
 use stats::{Choice, Comparison, Document, Verdict};
-use units::sort_by_key;
 
 use super::choice_table::is_fastest;
 use crate::cell_names::grouped;
@@ -61,7 +60,7 @@ fn fastest<'a>(
         won.push((place, own.map(|(_, pairs)| least(name, pairs)).collect()));
     }
     won.retain(|(_, pairs)| !pairs.is_empty());
-    sort_by_key(&mut won, |(_, pairs)| std::cmp::Reverse(pairs.len()));
+    won.sort_by_key(|(_, pairs)| std::cmp::Reverse(pairs.len()));
     let of = |verdict| tests.iter().filter(|(_, pairs)| pairs.iter().all(|pair| pair.verdict() == verdict)).count();
     let same = of(Verdict::Same);
     let decided: usize = won.iter().map(|(_, pairs)| pairs.len()).sum();

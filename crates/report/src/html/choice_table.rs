@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use maud::{Markup, PreEscaped, html};
 use stats::compare::target_comparison::rows;
 use stats::{Cell, Choice, Comparison, Document, Need, Rate};
-use units::sort_by_key;
 
 use super::parts::Place;
 use super::results_table::star;
@@ -100,7 +99,7 @@ impl<'a> Matrix<'a> {
             let (figures, cells) = (row.figures(), row.cells);
             tests.push((place, Test { name, group: group.to_owned(), cells, figures, pairs, reasons }));
         }
-        sort_by_key(&mut tests, |(place, _)| *place);
+        tests.sort_by_key(|(place, _)| *place);
         tests.into_iter().map(|(_, test)| test).collect()
     }
 

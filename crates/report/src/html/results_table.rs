@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use stats::{Cell, Document, MarkCode, Provenance};
-use units::sort_by_key;
 
 use super::parts::{Place, side, wide};
 use crate::glossary::{Entry, Topic};
@@ -27,7 +26,7 @@ pub fn table(document: &Document, presentation: Presentation, place: Place) -> M
     let heading_of = |column: usize| columns[column].0.heading();
     let is_early = |column: usize| column == 0 || ["target", "rate", "±95 %"].contains(&heading_of(column));
     let mut shown: Vec<usize> = (0..columns.len()).filter(|&column| column == 0 || says_anything(column)).collect();
-    sort_by_key(&mut shown, |&column| !is_early(column));
+    shown.sort_by_key(|&column| !is_early(column));
     let has_marks = document.cells.iter().any(|cell| !cell.marks.is_empty());
     let all = shown.len() + usize::from(has_marks);
     let line = |(cell, row, is_part): &Texts, others: &[Texts]| {

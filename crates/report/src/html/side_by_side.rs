@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use stats::{Cell, Document, Provenance, TargetInfo};
-use units::{DateTime, sort_by};
+use units::DateTime;
 
 use super::Run;
 use super::parts::figure;
@@ -29,7 +29,7 @@ pub fn side_by_side(runs: &[Run]) -> Markup {
 /// a target of it.
 fn merged(runs: &[Run]) -> Option<Document> {
     let mut ordered: Vec<&Run> = runs.iter().collect();
-    sort_by(&mut ordered, |one, other| one.document.run.started_unix_s.total_cmp(&other.document.run.started_unix_s));
+    ordered.sort_by(|one, other| one.document.run.started_unix_s.total_cmp(&other.document.run.started_unix_s));
     let mut merged = ordered.first()?.document.clone();
     merged.run.targets.clear();
     merged.cells.clear();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Nanos, sort_by};
+use units::Nanos;
 use workload::{ProgramTime, ResourceTime, TimeBreakdown};
 
 /// Time by resource and by program, in nanoseconds, over all kept rounds, until the claimed clock stops.
@@ -67,7 +67,7 @@ impl Breakdown {
     pub fn helpful(&self) -> Vec<(&str, f64)> {
         let gains = self.faster.iter().flatten().filter_map(|one| Some((one.resource.as_str(), one.gain_percent?)));
         let mut helpful: Vec<(&str, f64)> = gains.filter(|(_, gain)| *gain >= LEAST_GAIN_PERCENT).collect();
-        sort_by(&mut helpful, |one, other| other.1.total_cmp(&one.1));
+        helpful.sort_by(|one, other| other.1.total_cmp(&one.1));
         helpful
     }
 }

@@ -29,7 +29,6 @@
 //!      round leaves everything undecided.
 
 use statrs::distribution::ContinuousCDF;
-use units::sort_by;
 
 use crate::figures::summary::CONFIDENCE;
 use crate::inference::sample::{mean, quantile, student, variance};
@@ -344,7 +343,7 @@ pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
 pub fn judge_estimates(all: &[LogRatio], margin: f64) -> Vec<Judged> {
     let chances: Vec<f64> = all.iter().map(LogRatio::chance).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
-    sort_by(&mut order, |&one, &other| chances[one].total_cmp(&chances[other]));
+    order.sort_by(|&one, &other| chances[one].total_cmp(&chances[other]));
     let mut levels = vec![0.0; all.len()];
     let mut found = 0;
     for (place, &index) in order.iter().enumerate() {

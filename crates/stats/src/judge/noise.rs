@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use units::{Nanos, sort_by};
+use units::Nanos;
 
 use crate::figures::summary::median;
 use crate::judge::marks::{Mark, MarkCode};
@@ -212,7 +212,7 @@ const MEMORY: f64 = 0.02;
 pub fn disturbances(before: &Window, during: &Window) -> Vec<Disturbance> {
     let mut found: Vec<Disturbance> =
         checks(before, during).into_iter().flatten().filter(|check| check.value >= check.threshold).collect();
-    sort_by(&mut found, |a, b| b.weight().total_cmp(&a.weight()));
+    found.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
     found
 }
 

@@ -9,7 +9,7 @@ use report::explain;
 use report::sanitize::line;
 use stats::{Cell, Document};
 use store::LAST;
-use units::{Exit, sort_by};
+use units::Exit;
 
 use crate::documents::document;
 use crate::documents::document_error::DocumentFault;
@@ -145,7 +145,7 @@ fn near(cells: &[Cell], word: &str) -> Vec<String> {
     let all = names(|cell| vec![cell.program.clone(), long_name(cell), cell.target.clone()]);
     let mut alike: Vec<(f64, String)> = all.into_iter().map(|name| (strsim::jaro_winkler(&name, word), name)).collect();
     alike.retain(|(likeness, _)| *likeness >= ALIKE);
-    sort_by(&mut alike, |one, other| other.0.total_cmp(&one.0));
+    alike.sort_by(|one, other| other.0.total_cmp(&one.0));
     let near: Vec<String> = alike.into_iter().map(|(_, name)| name).take(SHOWN).collect();
     if near.is_empty() {
         names(|cell| vec![cell.program.clone(), cell.target.clone()]).into_iter().take(SHOWN).collect()

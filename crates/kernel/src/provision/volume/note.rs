@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use units::sort_by;
-
 use crate::guard::{Cleared, DiskMark, GuardFault, Inspected, Permission, Reason, Uuid, inspect, is_of};
 use crate::leftovers::notes::Notes;
 use crate::leftovers::tag::Owner;
@@ -251,7 +249,7 @@ fn noted(is_wanted: impl Fn(&Noted) -> bool) -> io::Result<Vec<Noted>> {
     let Some(notes) = Notes::usual().filter(Notes::exist) else { return Ok(Vec::new()) };
     let mut noted: Vec<Noted> = notes.lock()?.all(PREFIX).iter().filter_map(|text| Noted::parse(text)).collect();
     noted.retain(is_wanted);
-    sort_by(&mut noted, |a, b| a.device.cmp(&b.device));
+    noted.sort_by(|a, b| a.device.cmp(&b.device));
     Ok(noted)
 }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use stats::Cell;
 use stats::digits::significant;
 use stats::figures::execution_times::ExecutionTimes;
-use units::sort_by_key;
 
 use super::curves::{self, Across, Dot, Drawn, MOST_CURVES};
 use crate::cell_names::grouped;
@@ -33,7 +32,7 @@ fn of_program<'a>(cells: &[&'a Cell]) -> Vec<Curve<'a>> {
     let drawn = own.filter(|cell| cell.number("buffer_bytes").is_some_and(|bytes| bytes > 0));
     let curves = grouped(drawn.map(|cell| (name(cell), cell)));
     let mut curves: Vec<Curve> = curves.into_iter().map(|(name, cells)| Curve { name, cells }).collect();
-    curves.iter_mut().for_each(|curve| sort_by_key(&mut curve.cells, |cell| cell.number("buffer_bytes")));
+    curves.iter_mut().for_each(|curve| curve.cells.sort_by_key(|cell| cell.number("buffer_bytes")));
     curves.truncate(MOST_CURVES);
     curves
 }

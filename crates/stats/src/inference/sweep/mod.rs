@@ -4,7 +4,7 @@ pub mod knee;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Bytes, sort_by_key};
+use units::Bytes;
 use workload::RateBase;
 
 use crate::results::cell::{Cell, Rate};
@@ -96,7 +96,7 @@ fn of_program<'a>(program: &'a str, cells: &[&'a Cell]) -> Vec<Axis<'a>> {
             }
         }
         curves.retain(|curve| !curve.cells.is_empty());
-        curves.iter_mut().for_each(|curve| sort_by_key(&mut curve.cells, |cell| cell.number(parameter)));
+        curves.iter_mut().for_each(|curve| curve.cells.sort_by_key(|cell| cell.number(parameter)));
         Axis { program, parameter, option, curves }
     };
     swept.iter().map(axis).collect()

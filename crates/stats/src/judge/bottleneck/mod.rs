@@ -7,7 +7,7 @@ mod owners;
 mod several;
 mod shares;
 
-use units::{Nanos, sort_by_key};
+use units::Nanos;
 
 pub use consumption::{Consumption, DeviceWork, JournalWork, ProcessWork, ServerWork, Writeback, allowance, held_back};
 pub use owners::{OWNERS, Owners, owners, where_it_went};
@@ -309,7 +309,7 @@ fn waiting(share: f64) -> String {
 /// Returns the two largest owners in words, to show why neither is the limit.
 fn largest(used: &Consumption, owners: &Owners) -> String {
     let mut named: Vec<(String, u64)> = owners.named().into_iter().collect();
-    sort_by_key(&mut named, |(_, nanos)| std::cmp::Reverse(*nanos));
+    named.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));
     let texts = named.iter().take(2).map(|(name, nanos)| {
         let name = match name.as_str() {
             "rest" => "unattributed",
