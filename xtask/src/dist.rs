@@ -56,8 +56,9 @@ const LINKER: &str = "link-arg=-fuse-ld=lld";
 /// different addresses.
 const FOLDED: &str = "link-arg=-Wl,--icf=all";
 
-/// The maximum size of the program in bytes: six megabytes.
-const MOST: u64 = 6_000_000;
+/// The maximum size of the program in bytes. It was 6,000,000 while the crates had 102,000 lines. `probe`, `predict`,
+/// loads of one's own and hosts made them 118,000 lines, and the program 7,099,160 bytes (2026-11-27).
+const MOST: u64 = 7_200_000;
 
 /// The machine that builds, as Rust names it (`possible`).
 const HOST: &str = "x86_64-unknown-linux-gnu";
