@@ -149,8 +149,8 @@ load_keys! {
     /// Seed of every random order [default: 1].
     #[arg(long)]
     seed: Option<u64>, fio ["randseed"], "seed of every random order";
-    /// Start with the whole file in the page cache [default: cold, except for write and --direct; file:PATH stays as
-    /// it is].
+    /// Start with the whole file in the page cache [default: cold for reads through the page cache; file:PATH stays
+    /// as it is].
     #[arg(long)]
     #[serde(default)]
     warm: bool, fio ["pre_read"], "start with the whole file in the page cache";

@@ -44,18 +44,22 @@ fn only_file_below(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_cold_file_comes_from_the_device() {
+fn a_cold_or_dropped_file_comes_from_the_device() {
     let parent = std::env::temp_dir();
     if let Some(why) = no_cold_files_in(&parent) {
         return skip!("in the temporary folder, {why}");
     }
     let mut world = world_with_a_file(&parent);
-    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
-    let Some(before) = world.device_bytes() else { return skip!("the device under the temporary folder is hidden") };
-    run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES));
-    let read = world.device_bytes().expect("the device").since(&before).read;
-    // Other programs may read too, so more bytes may come from the device, but not fewer.
-    assert!(read >= BYTES / 100 * 95, "{read} of {BYTES} bytes came from the device");
+    let proofs = [(Cache::Cold, CacheState::Cold), (Cache::Dropped, CacheState::Unknown(Unproven::NotAsked))];
+    for (wanted, proven) in proofs {
+        assert_eq!(world.set_cache_state(Cache::Warm).expect("a state"), CacheState::Warm);
+        assert_eq!(world.set_cache_state(wanted).expect("a state"), proven);
+        let Some(before) = world.device_bytes() else { return skip!("the device of temporary files is hidden") };
+        run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES));
+        let read = world.device_bytes().expect("the device").since(&before).read;
+        // Other programs may read too, so more bytes may come from the device, but not fewer.
+        assert!(read >= BYTES / 100 * 95, "{wanted:?}: {read} of {BYTES} bytes came from the device");
+    }
 }
 
 #[test]

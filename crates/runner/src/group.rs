@@ -180,7 +180,7 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
 /// The state of the page cache that the loads want. A job file with both is refused.
 fn wanted(program: &Program) -> Cache {
     let wants = |state| program.phases.iter().any(|phase| phase.cache == state);
-    [Cache::Warm, Cache::Cold].into_iter().find(|state| wants(*state)).unwrap_or(Cache::AsIs)
+    [Cache::Warm, Cache::Cold, Cache::Dropped].into_iter().find(|state| wants(*state)).unwrap_or(Cache::AsIs)
 }
 
 /// The time until the last call returned in which a program neither ran nor was runnable.

@@ -145,7 +145,7 @@ impl World for Flat {
     /// There is no cache: every phase begins cold, requested or not.
     fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
         Ok(match wanted {
-            Cache::AsIs | Cache::Cold => CacheState::Cold,
+            Cache::AsIs | Cache::Dropped | Cache::Cold => CacheState::Cold,
             Cache::Warm => CacheState::Unknown(Unproven::NeverCaches),
         })
     }

@@ -14,6 +14,8 @@ pub enum Cache {
     /// Leave the cache as it is.
     #[default]
     AsIs,
+    /// The kernel drops their pages if it can, as for fio (`invalidate`). Nothing is claimed about them.
+    Dropped,
     /// No page of them is cached.
     Cold,
     /// All of them are cached.

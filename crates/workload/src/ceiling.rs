@@ -93,7 +93,7 @@ pub fn ceiling(phase: &Phase, done: Done) -> Result<Ceiling, &'static str> {
             Cache::Cold if steps.issue() == Issue::Mapped => Err("a page fault reads more than one block"),
             // 4
             Cache::Cold => Ok(Ceiling::Device(file.same_calls(phase, done))),
-            Cache::AsIs => Err("the page cache may have had the data"),
+            Cache::AsIs | Cache::Dropped => Err("the page cache may have had the data"),
         },
         Kind::Write if steps.is_sequential() => file.large_calls(phase, done.bytes / OF_WRITES),
         Kind::Write | Kind::Mix => Err("the page cache gathers scattered writes"),

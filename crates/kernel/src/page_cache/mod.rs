@@ -4,6 +4,7 @@
 //!   set_cache_state ──> probed: the files, and a probe for each place   (probe.rs: tested before it is trusted)
 //!     ├── cold ──> next_step ──> advise, remount, drop caches     (evict.rs: choosing a step is apart from doing it)
 //!     ├── warm ──> read every file
+//!     ├── dropped ──> advise once, and prove nothing
 //!     └── proof: the residency after the last step
 //!   quiesce: wait until no write-back is due, and the devices are idle        (quiesce.rs)
 //! ```
@@ -55,7 +56,12 @@ pub(crate) fn set_cache_state(
     let (probed, left_alone) = probed(programs, wanted, methods)?;
     let sum = match wanted {
         Cache::Warm => sweep(&probed, FileAction::Warm, stop),
-        _ => evict(programs, &probed, methods, stop)?,
+        Cache::AsIs | Cache::Dropped => {
+            write_out(programs, methods.given);
+            sweep(&probed, FileAction::Advise, stop);
+            return Ok(CacheState::Unknown(Unproven::NotAsked));
+        }
+        Cache::Cold => evict(programs, &probed, methods, stop)?,
     };
     Ok(if left_alone { CacheState::Unknown(Unproven::NotOurs) } else { sum.proof(wanted) })
 }
@@ -115,7 +121,7 @@ fn probed(
             probed.push(ProbedFiles { files: program.working_files()?, probe });
         }
         for path in &program.given {
-            if wanted == Cache::Cold && !methods.given {
+            if wanted != Cache::Warm && !methods.given {
                 left_alone = true;
             } else {
                 let probe = open(path).map_or(CacheProbe::Blind, |file| CacheProbe::tested_on_given(&file));
@@ -209,7 +215,7 @@ impl Sum {
     fn proof(&self, wanted: Cache) -> CacheState {
         let Residency { pages, of } = self.residency;
         let unproven = match wanted {
-            Cache::AsIs => Unproven::NotAsked,
+            Cache::AsIs | Cache::Dropped => Unproven::NotAsked,
             _ if self.is_blind => Unproven::Blind,
             _ if self.is_denied => Unproven::Denied,
             Cache::Cold if self.is_memory => Unproven::NeverEvicts,

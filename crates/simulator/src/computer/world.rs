@@ -191,7 +191,7 @@ impl World for Computer {
 
     /// Writes dirty buffers and forgets the cache, as an unmount does. No block is read if no program asks for it.
     fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
-        if wanted == Cache::AsIs {
+        if matches!(wanted, Cache::AsIs | Cache::Dropped) {
             return Ok(CacheState::Unknown(Unproven::NotAsked));
         }
         if wanted == Cache::Cold {

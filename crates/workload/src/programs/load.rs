@@ -264,15 +264,16 @@ impl Load {
     }
 
     /// The state of the page cache in which it starts. Reads through the page cache start cold, so that they reach the
-    /// device. Writes to a file that exists do too, as in fio (`invalidate`). Otherwise the pages have the sizes of the
-    /// writes that made the file: on ext4 of Linux 6.18, `io randwrite --fsync 1` then took 16 us for a write instead
-    /// of 5.5 us, and 106 us for an fsync instead of 75 us (medians, in memory).
+    /// device. Writes to a file that exists start without its pages, because pages have the sizes of the writes that
+    /// made the file. On ext4 of Linux 6.18, `io randwrite --fsync 1` took 16 us for a write and 106 us for an fsync
+    /// with these pages, and 5.5 us and 75 us without them (medians, in memory).
     pub fn cache(&self) -> Cache {
         match self.queue {
             Queue::Null => Cache::AsIs,
             _ if self.warm => Cache::Warm,
-            _ if self.pattern != Pattern::Write && !self.direct => Cache::Cold,
-            _ => Cache::AsIs,
+            _ if self.direct || !self.needs_file() => Cache::AsIs,
+            _ if self.pattern.reads() > 0 => Cache::Cold,
+            _ => Cache::Dropped,
         }
     }
 
@@ -374,6 +375,26 @@ mod tests {
             assert_eq!(program.prepare.cuts().is_some(), prepares, "{}", program.name);
             let null = Load { pattern, queue: Queue::Null, ..LOAD }.program(1 << 20, 1);
             assert!(null.prepare.is_empty() && !null.phases[0].changes(), "{}", program.name);
+        }
+    }
+
+    #[test]
+    fn reads_start_cold_and_writes_start_without_old_pages() {
+        let cached = |pattern| Load { pattern, direct: false, ..LOAD };
+        for (load, state) in [
+            (cached(Pattern::RandomRead), Cache::Cold),
+            (cached(Pattern::Read), Cache::Cold),
+            (cached(Pattern::RandomMix { reads: 50 }), Cache::Cold),
+            (cached(Pattern::RandomWrite), Cache::Dropped),
+            (Load { stride: Some(16384), ..cached(Pattern::Write) }, Cache::Dropped),
+            // They have no file before.
+            (cached(Pattern::Write), Cache::AsIs),
+            (cached(Pattern::Commit), Cache::AsIs),
+            (Load { warm: true, ..cached(Pattern::RandomWrite) }, Cache::Warm),
+            (Load { pattern: Pattern::RandomWrite, ..LOAD }, Cache::AsIs),
+            (Load { queue: Queue::Null, ..cached(Pattern::RandomRead) }, Cache::AsIs),
+        ] {
+            assert_eq!(load.cache(), state, "{load:?}");
         }
     }
 
