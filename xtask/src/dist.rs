@@ -57,7 +57,7 @@ const LINKER: &str = "link-arg=-fuse-ld=lld";
 const FOLDED: &str = "link-arg=-Wl,--icf=all";
 
 /// The maximum size of the program in bytes. It was 6,000,000 while the crates had 102,000 lines. `probe`, `predict`,
-/// loads of one's own and hosts made them 118,000 lines, and the program 7,099,160 bytes (2026-11-27).
+/// your own workloads and hosts made them 118,000 lines, and the program 7,099,160 bytes (2026-11-27).
 const MOST: u64 = 7_200_000;
 
 /// The machine that builds, as Rust names it (`possible`).

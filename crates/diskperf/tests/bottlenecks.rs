@@ -17,10 +17,10 @@ fn bottleneck(name: &str) -> &'static Bottleneck {
 }
 
 /// Makes the bottleneck of this name, and fails if the program reports another one. "n.m." is a good answer: on a busy
-/// machine a program may wait for a processor as long as for the disk. Another name is no defect beside the warning
-/// `noise`: the server of the disk is a program too, and while it waits for a processor, its disk is the limit.
-/// `crates/stats/tests/bottlenecks/` tests with recorded figures that the right one is reported. Returns the cell for
-/// the evidence that does not depend on load; `None` if the bottleneck cannot be made.
+/// machine a program may wait for a processor as long as for the disk. If the result has the warning `noise`, another
+/// name is not a defect: the server of the disk is a program too, and while it waits for a processor, its disk is the
+/// limit. `crates/stats/tests/bottlenecks/` tests with recorded figures that the right one is reported. Returns the
+/// cell for the evidence that does not depend on load; `None` if the bottleneck cannot be made.
 fn not_taken_for_another(name: &str) -> Option<Value> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let made = bottleneck(name);
@@ -42,7 +42,7 @@ fn not_taken_for_another(name: &str) -> Option<Value> {
 const ATTEMPTS: usize = 3;
 
 /// As `not_taken_for_another`, for a bottleneck whose waits are far longer than those for a processor: the program must
-/// name it once.
+/// name it rightly in one of three attempts.
 fn named(name: &str) -> Option<Value> {
     let mut cells = Vec::new();
     for _ in 0..ATTEMPTS {

@@ -148,13 +148,13 @@ fn is_plain_ascii(document: &Document) -> bool {
     is_plain(serde_json::to_vec(&(schema, run, errors))) && cells.iter().all(|cell| is_plain(serde_json::to_vec(cell)))
 }
 
-/// A document as a value whose words can be changed. It is converted through text: otherwise the program would need a
+/// Plain data as a value whose words can be changed. It is converted through text: otherwise the program would need a
 /// second copy of the code that writes a document.
-pub fn value_of(document: &impl Serialize) -> serde_json::Result<Value> {
-    serde_json::from_slice(&serde_json::to_vec(document)?)
+pub fn value_of(data: &impl Serialize) -> serde_json::Result<Value> {
+    serde_json::from_slice(&serde_json::to_vec(data)?)
 }
 
-/// The document of such a value. It is converted through text, for the same reason.
+/// The data of such a value. It is converted through text, for the same reason.
 pub fn read_again<T: DeserializeOwned>(value: &Value) -> serde_json::Result<T> {
     serde_json::from_slice(&serde_json::to_vec(value)?)
 }

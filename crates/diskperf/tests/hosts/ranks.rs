@@ -127,9 +127,10 @@ impl Hosts {
             let has_ended = launcher.try_wait().expect("a child").is_some();
             let is_over = self.stored().map_or(0, count) >= rounds;
             if has_ended && !is_over {
-                let mut err = String::new();
-                launcher.stderr.take().map(|mut from| from.read_to_string(&mut err));
-                panic!("the launcher ended: {err}");
+                // Ranks that still run keep the pipe open.
+                let lines = launcher.stderr.take().map(lines);
+                let next = || lines.as_ref()?.recv_timeout(Duration::from_secs(5)).ok();
+                panic!("the launcher ended: {:#?}", std::iter::from_fn(next).collect::<Vec<_>>());
             }
             is_over
         });

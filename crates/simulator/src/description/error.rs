@@ -50,9 +50,15 @@ impl Invalid {
     }
 }
 
-/// The unit at the end of a field's name, after a space; the numbers of a message are in it. Files may use other units.
+/// The unit of a field's limits, from the end of its name, with a space before it. Machine files may use other units.
 fn unit_of(field: &str) -> &'static str {
-    let units = [("_permille", " permille"), ("_ppm", " ppm"), ("_bytes_per_second", " bytes/s"), ("_bytes", " bytes")];
+    let units = [
+        ("_permille", " permille"),
+        ("_ppm", " ppm"),
+        ("_hertz", " hertz"),
+        ("_bytes_per_second", " bytes/s"),
+        ("_bytes", " bytes"),
+    ];
     units.into_iter().find_map(|(end, unit)| field.ends_with(end).then_some(unit)).unwrap_or_default()
 }
 

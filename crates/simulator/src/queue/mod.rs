@@ -81,8 +81,7 @@ impl<T: Copy> DriveQueue<T> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::collections::VecDeque;
-
+    use description::Queue;
     use proptest::prelude::*;
 
     use super::*;
@@ -90,19 +89,26 @@ mod tests {
     proptest! {
         /// Also after more requests than may stay in the list once they were taken.
         #[test]
-        fn requests_that_were_taken_do_not_come_again(
-            steps in prop::collection::vec(prop::option::weighted(0.6, 0u32..9), 0..600),
+        fn requests_come_as_from_a_list_without_those_that_were_taken(
+            order in prop::sample::select(&[Queue::Fifo, Queue::Disksort, Queue::ReadsFirst][..]),
+            steps in prop::collection::vec(prop::option::weighted(0.6, (0u32..9, any::<bool>())), 0..600),
         ) {
-            let (mut queue, mut expected) = (DriveQueue::new(description::Queue::Fifo), VecDeque::new());
-            for (number, step) in steps.into_iter().enumerate() {
-                match step {
-                    Some(cylinder) => {
-                        queue.insert(Waiting { cylinder, reads: true, request: number });
-                        expected.push_back(number);
-                    }
-                    None => prop_assert_eq!(queue.take_first(), expected.pop_front()),
+            let (mut queue, mut expected) = (DriveQueue::new(order), Vec::new());
+            for (request, step) in steps.into_iter().enumerate() {
+                if let Some((cylinder, reads)) = step {
+                    let new = Waiting { cylinder, reads, request };
+                    let place = match order {
+                        Queue::Fifo => expected.len(),
+                        Queue::Disksort => disksort::place(&expected, cylinder),
+                        Queue::ReadsFirst => reads_first::place(&expected, &new),
+                    };
+                    expected.insert(place, new);
+                    queue.insert(new);
+                } else {
+                    let taken = (!expected.is_empty()).then(|| expected.remove(0).request);
+                    prop_assert_eq!(queue.take_first(), taken);
                 }
-                prop_assert_eq!(queue.first(), expected.front().copied());
+                prop_assert_eq!(queue.first(), expected.first().map(|waiting| waiting.request));
                 prop_assert_eq!(queue.is_empty(), expected.is_empty());
             }
         }

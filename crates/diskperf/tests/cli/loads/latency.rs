@@ -37,14 +37,15 @@ fn operation<'a>(cell: &'a Value, kind: &str) -> &'a Value {
 #[test]
 fn reads_writes_and_syncs_have_rates_and_latencies_of_their_own() {
     let cli = Cli::new();
+    // A busy machine with a slow disk does a few operations in the shortest time: perhaps none of a kind.
+    let times = ["150ms", "2s", "20s"].into_iter();
     for (words, kinds, unit) in [
         ("randrw --reads 70 --fsync 4", &["read", "write", "fsync"][..], "read+write"),
         ("randwrite --fdatasync 2", &["write", "fdatasync"], "write"),
         ("commit", &["write", "fdatasync"], "fdatasync"),
         ("randread", &["read"], "read"),
     ] {
-        // A busy machine with a slow disk does a few operations in the shortest time: perhaps none of a kind.
-        let mut cells = ["150ms", "2s", "20s"].into_iter().map(|time| {
+        let mut cells = times.clone().map(|time| {
             only_cell(&io(&cli, &format!("{words} --time {time} --bs 4KiB --size 1MiB --rounds 1 --json")))
         });
         let cell = cells.find(|cell| names(cell) == kinds).unwrap_or_else(|| panic!("{words}: not all of {kinds:?}"));
@@ -65,10 +66,9 @@ fn reads_writes_and_syncs_have_rates_and_latencies_of_their_own() {
         }
         assert_eq!(round["heat_map"]["column_ms"], 250, "{round:#}");
     }
-    let table = io(&cli, "randrw --fsync 1 --bs 4KiB --size 1MiB --time 300ms --rounds 2");
-    for row in ["\n   read ", "\n   write ", "\n   fsync ", "\n  fsync: "] {
-        assert!(table.out.contains(row), "{row:?}: {}", table.out);
-    }
+    let rows = ["\n   read ", "\n   write ", "\n   fsync ", "\n  fsync: "];
+    let mut tables = times.map(|time| io(&cli, &format!("randrw --fsync 1 --bs 4KiB --size 1MiB --time {time}")).out);
+    assert!(tables.any(|table| rows.iter().all(|row| table.contains(row))), "not all of {rows:?}");
 }
 
 #[test]
