@@ -265,8 +265,8 @@ impl Load {
 
     /// The state of the page cache in which it starts. Reads through the page cache start cold, so that they reach the
     /// device. Writes to a file that exists start without its pages, because pages have the sizes of the writes that
-    /// made the file. On ext4 of Linux 6.18, `io randwrite --fsync 1` took 16 us for a write and 106 us for an fsync
-    /// with these pages, and 5.5 us and 75 us without them (medians, in memory).
+    /// made the file. On ext4 of Linux 6.18, a write of `io randwrite --fsync 1` took 16 us with these pages, and 6 us
+    /// without them (medians, in memory).
     pub fn cache(&self) -> Cache {
         match self.queue {
             Queue::Null => Cache::AsIs,
