@@ -31,12 +31,10 @@ fn a_throttle_in_steps_has_no_ceiling_in_a_short_time() {
     for words in [&["read", "--bs", "64KiB"][..], &["write", "--bs", "64KiB"]] {
         let found = of_limit(&slow, &program, words);
         assert!(found["estimate"].is_null() && found["layer"].is_null(), "{found:#}");
-        // A busy machine may leave no time for it.
+        // A busy machine may leave no time for it, or void a round.
         let reason = found["reason"].as_str().unwrap_or_default();
-        let is_expected = ["no call ended for ", "emptying the page cache for it took "]
-            .iter()
-            .any(|words| reason.starts_with(words));
-        assert!(is_expected, "{found:#}");
+        let expected = ["no call ended for ", "emptying the page cache for it took ", "one round has no interval"];
+        assert!(expected.iter().any(|words| reason.starts_with(words)), "{found:#}");
     }
     // No pattern of the device is equivalent to these.
     for (words, reason) in [
