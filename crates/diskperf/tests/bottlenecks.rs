@@ -17,10 +17,10 @@ fn bottleneck(name: &str) -> &'static Bottleneck {
 }
 
 /// Makes the bottleneck of this name, and fails if the program reports another one. "n.m." is a good answer: on a busy
-/// machine a program may wait for a processor as long as for the disk. If the result has the warning `noise`, another
-/// name is not a defect: the server of the disk is a program too, and while it waits for a processor, its disk is the
-/// limit. `crates/stats/tests/bottlenecks/` tests with recorded figures that the right one is reported. Returns the
-/// cell for the evidence that does not depend on load; `None` if the bottleneck cannot be made.
+/// machine a program may wait for a processor as long as for the disk. If the result has the warning `noise`, the disk
+/// is a good answer, too: its server is a program, and while that waits for a processor, the disk is the limit.
+/// `crates/stats/tests/bottlenecks/` tests with recorded figures that the right one is reported. Returns the cell for
+/// the evidence that does not depend on load; `None` if the bottleneck cannot be made.
 fn not_taken_for_another(name: &str) -> Option<Value> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let made = bottleneck(name);
@@ -33,8 +33,9 @@ fn not_taken_for_another(name: &str) -> Option<Value> {
     };
     assert_eq!(cell["measured"], true, "{name}: {cell:#}");
     let is_noisy = cell["marks"].as_array().expect("marks").iter().any(|mark| mark["code"] == "noise");
-    let is_wrong = made.judge(&cell) == Said::Wrong;
-    assert!(!is_wrong || is_noisy, "{name}: {} of {}", cell["limited_by"], cell["time"]);
+    let is_disk = ["device", "device and flush"].iter().any(|disk| cell["limited_by"]["what"] == *disk);
+    let is_wrong = made.judge(&cell) == Said::Wrong && !(is_noisy && is_disk);
+    assert!(!is_wrong, "{name}: {} of {}", cell["limited_by"], cell["time"]);
     Some(cell)
 }
 

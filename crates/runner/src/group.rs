@@ -6,7 +6,7 @@
 //!      durable as soon as its last call has returned.
 //!   3. The counters of the machine and of the devices count the whole group. A load gets those that show what it may
 //!      have waited for, if it ran for nearly the whole time; else they describe another time.
-//!   4. The page cache has one state for all files: cold or warm, if a load wants that.
+//!   4. The page cache has one state for all files: the first of warm, cold and dropped that a load wants.
 //!   5. If a load has a warm-up, all loads run for the longest warm-up before.
 
 use stats::Times;
@@ -177,7 +177,7 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
     Ok(Ok(GroupRan { phases, counters }))
 }
 
-/// The state of the page cache that the loads want. A job file with both is refused.
+/// The state of the page cache that the loads want (4). A job file with a warm and a cold load is refused.
 fn wanted(program: &Program) -> Cache {
     let wants = |state| program.phases.iter().any(|phase| phase.cache == state);
     [Cache::Warm, Cache::Cold, Cache::Dropped].into_iter().find(|state| wants(*state)).unwrap_or(Cache::AsIs)

@@ -23,8 +23,8 @@ const ROUNDS: usize = 24;
 /// The same right after a small read. The fewest of which the percentile is known; they take 5 s with writes.
 const ROUNDS_AWAKE: usize = 16;
 
-/// Pause before each request. Ours: 70 requests and 16 MB per second are below the steady rates of volumes, so that no
-/// bucket runs empty and lengthens a latency.
+/// Pause for each request. Ours: 70 to 80 requests and 16 MB per second are below the steady rates of volumes, so that
+/// no bucket runs empty and lengthens a latency.
 const PAUSE: Nanos = Nanos::from_millis(10);
 
 /// Pause per byte in nanoseconds.
@@ -44,17 +44,17 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Latenci
     session.begin(Step::Latency);
     let sizes: Vec<u32> = SIZES.into_iter().filter(|bytes| session.takes(*bytes)).collect();
     let kinds = if session.settings.writes { &KINDS[..] } else { &KINDS[..1] };
-    let after_pauses = series(session, &sizes, kinds, false)?;
-    let after_reads = series(session, &sizes, kinds, true)?;
+    let after_pauses = series(session, ROUNDS, &sizes, kinds, None)?;
+    let after_reads = series(session, ROUNDS_AWAKE, &sizes, kinds, sizes.first().copied())?;
     let table = |kind: TapeKind| -> Vec<(u32, Measured)> {
         let is_played = kinds.contains(&kind);
         let latency = |bytes: &u32| {
-            let [one, other] = [&after_pauses, &after_reads].map(|series| latency(&of(series, kind, *bytes)));
+            let [one, other] = [&after_pauses, &after_reads].map(|series| latency(&times_of(series, kind, *bytes)));
             (*bytes, session.undisturbed(lower(one, other)))
         };
         if is_played { sizes.iter().map(latency).collect() } else { Vec::new() }
     };
-    let small_reads = sizes.first().map(|bytes| of(&after_pauses, TapeKind::Read, *bytes));
+    let small_reads = sizes.first().map(|bytes| times_of(&after_pauses, TapeKind::Read, *bytes));
     let spread_of_reads = small_reads.and_then(|served| spread(&served)).unwrap_or(0.0);
     Ok(Latencies { reads: table(TapeKind::Read), writes: table(TapeKind::Write), spread_of_reads })
 }
@@ -62,38 +62,40 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Latenci
 /// Requests with their times.
 type Series = Vec<(TapeRequest, Served)>;
 
-/// Plays requests of each size and direction after pauses. If `wakes`, a small read comes right before each.
+/// Plays requests of each size and direction after pauses, and returns them. If `waking` is given, a read of that many
+/// bytes comes right before each, and is not returned.
 fn series<P: Player>(
     session: &mut Session<'_, P>,
+    rounds: usize,
     sizes: &[u32],
     kinds: &[TapeKind],
-    wakes: bool,
+    waking: Option<u32>,
 ) -> Result<Series, P::Fault> {
     let mut requests = Vec::new();
-    for _ in 0..if wakes { ROUNDS_AWAKE } else { ROUNDS } {
+    for _ in 0..rounds {
         for bytes in sizes {
             for kind in kinds {
                 let pause = Nanos(PAUSE.0 + PAUSE_PER_BYTE * u64::from(*bytes));
                 let timed = request(*kind, session.offset(*bytes), *bytes);
-                if wakes {
-                    // Two requests need two pauses.
-                    let pause = Nanos(PAUSE.0 + pause.0);
-                    let small = sizes[0];
-                    requests.push(TapeRequest { pause, ..request(TapeKind::Read, session.offset(small), small) });
-                    requests.push(timed);
-                } else {
-                    requests.push(TapeRequest { pause, ..timed });
+                match waking {
+                    None => requests.push(TapeRequest { pause, ..timed }),
+                    Some(bytes) => {
+                        // Two requests need two pauses.
+                        let pause = Nanos(PAUSE.0 + pause.0);
+                        requests.push(TapeRequest { pause, ..request(TapeKind::Read, session.offset(bytes), bytes) });
+                        requests.push(timed);
+                    }
                 }
             }
         }
     }
     let served = session.play(requests.clone(), 1, Nanos(u64::MAX))?;
-    let pairs = requests.into_iter().zip(served);
-    Ok(pairs.skip(usize::from(wakes)).step_by(1 + usize::from(wakes)).collect())
+    let each = 1 + usize::from(waking.is_some());
+    Ok(requests.into_iter().zip(served).skip(each - 1).step_by(each).collect())
 }
 
 /// The times of the requests of this kind and size.
-fn of(series: &Series, kind: TapeKind, bytes: u32) -> Vec<Served> {
+fn times_of(series: &Series, kind: TapeKind, bytes: u32) -> Vec<Served> {
     let is_it = |(request, _): &&(TapeRequest, Served)| request.kind == kind && request.bytes == bytes;
     series.iter().filter(is_it).map(|(_, served)| *served).collect()
 }
@@ -104,5 +106,67 @@ fn lower(one: Measured, other: Measured) -> Measured {
         (Ok(first), Ok(second)) if second.value < first.value => other,
         (Err(_), Ok(_)) => other,
         _ => one,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::convert::Infallible;
+
+    use workload::{Tape, TapePlayer};
+
+    use super::super::Settings;
+    use super::*;
+
+    /// A device that takes 100 us, and longer after a pause or after another request.
+    struct Drowsy {
+        after_pause: Nanos,
+        after_request: Nanos,
+    }
+
+    impl TapePlayer for Drowsy {
+        type Fault = Infallible;
+
+        fn capacity(&self) -> u64 {
+            1 << 30
+        }
+
+        fn alignment(&self) -> u32 {
+            512
+        }
+
+        fn play(&mut self, tape: &Tape) -> Result<Vec<Served>, Infallible> {
+            let mut now = Nanos::ZERO;
+            let one = |request: &TapeRequest| {
+                let issued = now + request.pause;
+                let more = if request.pause > Nanos::ZERO { self.after_pause } else { self.after_request };
+                now = issued + Nanos::from_micros(100) + more;
+                Served { issued, completed: now }
+            };
+            Ok(tape.requests.iter().map(one).collect())
+        }
+
+        fn rest(&mut self, _: Nanos) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    impl Player for Drowsy {
+        fn cpu_wait(&self) -> Option<Nanos> {
+            Some(Nanos::ZERO)
+        }
+    }
+
+    #[test]
+    fn neither_waking_up_nor_a_gate_is_part_of_the_latency() {
+        let more = Nanos::from_micros(90);
+        for (after_pause, after_request) in [(more, Nanos::ZERO), (Nanos::ZERO, more), (Nanos::ZERO, Nanos::ZERO)] {
+            let (mut player, mut notify) = (Drowsy { after_pause, after_request }, |_| {});
+            let Ok(found) = measure(&mut Session::new(&mut player, Settings::SIMULATED, &mut notify));
+            assert_eq!((found.reads.len(), found.writes.len()), (SIZES.len(), SIZES.len()));
+            for (bytes, latency) in found.reads.iter().chain(&found.writes) {
+                assert_eq!(latency.map(|latency| latency.value), Ok(100_000.0), "{bytes}");
+            }
+        }
     }
 }

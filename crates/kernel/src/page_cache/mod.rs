@@ -56,12 +56,11 @@ pub(crate) fn set_cache_state(
     let (probed, left_alone) = probed(programs, wanted, methods)?;
     let sum = match wanted {
         Cache::Warm => sweep(&probed, FileAction::Warm, stop),
-        Cache::AsIs | Cache::Dropped => {
+        Cache::Dropped => {
             write_out(programs, methods.given);
-            sweep(&probed, FileAction::Advise, stop);
-            return Ok(CacheState::Unknown(Unproven::NotAsked));
+            sweep(&probed, FileAction::Advise, stop)
         }
-        Cache::Cold => evict(programs, &probed, methods, stop)?,
+        _ => evict(programs, &probed, methods, stop)?,
     };
     Ok(if left_alone { CacheState::Unknown(Unproven::NotOurs) } else { sum.proof(wanted) })
 }
