@@ -1,4 +1,9 @@
 //! Flushes, and the write cache: writes with a flush behind them, and writes until the rate changes.
+//!
+//! Policy of the flush with nothing to drain:
+//!   1. it comes a pause after a small write, within which a device drains;
+//!   2. after a pause, a processor or a device may have to wake up. So it is measured again, right after the write;
+//!   3. there, it may drain what was written instead. So the lower of both is the time.
 
 use stats::probe::flush::{Drained, drain};
 use stats::probe::knee::limit;
@@ -9,13 +14,14 @@ use workload::{Served, TapeKind, TapeRequest};
 
 use super::findings::Findings;
 use super::hidden;
+use super::latencies::lower;
 use super::limits::{LARGE, SMALL, is_same};
 use super::session::{Player, Session, Step, flush, request};
 
-/// Flushes of a single small write.
+/// Flushes of a single small write, after a pause and right after it.
 const FLUSHES: usize = 20;
 
-/// Pause between that write and its flush: a device that drains drains it meanwhile.
+/// Pause between that write and its flush (1).
 const DRAINS_WITHIN: Nanos = Nanos::from_millis(20);
 
 /// Amounts that are written and flushed, in large writes, and how often.
@@ -42,18 +48,38 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
 /// The time of a flush with nothing to drain. Programs flush after writes, so its error counts with the time of the
 /// shortest.
 fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<Measured, P::Fault> {
-    let mut tape = vec![flush(Nanos::ZERO)];
+    let write = findings.writes.latency.iter().find_map(|(_, latency)| latency.ok()).map_or(0.0, |write| write.value);
+    // 1
+    let mut after_pauses = vec![flush(Nanos::ZERO)];
     for _ in 0..FLUSHES {
-        tape.push(request(TapeKind::Write, session.offset(SMALL), SMALL));
-        tape.push(flush(DRAINS_WITHIN));
+        after_pauses.push(request(TapeKind::Write, session.offset(SMALL), SMALL));
+        after_pauses.push(flush(DRAINS_WITHIN));
     }
-    let served = session.play(tape, 1, Nanos(u64::MAX))?;
-    let flushes: Vec<Served> = served.iter().skip(2).step_by(2).copied().collect();
-    if flushes.iter().all(|flush| flush.completed == flush.issued) {
+    let after_pauses = flushes(session, after_pauses)?;
+    // 2
+    let mut after_writes = vec![flush(Nanos::ZERO)];
+    for _ in 0..FLUSHES {
+        // The read wakes them up.
+        let waking = request(TapeKind::Read, session.offset(SMALL), SMALL);
+        after_writes.push(TapeRequest { pause: DRAINS_WITHIN, ..waking });
+        after_writes.push(request(TapeKind::Write, session.offset(SMALL), SMALL));
+        after_writes.push(flush(Nanos::ZERO));
+    }
+    let after_writes = flushes(session, after_writes)?;
+    if after_pauses.iter().chain(&after_writes).all(|flush| flush.completed == flush.issued) {
         return Ok(hidden("flushes take no time"));
     }
-    let write = findings.writes.latency.iter().find_map(|(_, latency)| latency.ok());
-    Ok(session.undisturbed(latency_after(&flushes, write.map_or(0.0, |write| write.value))))
+    // 3
+    let [one, other] = [&after_pauses, &after_writes].map(|flushes| latency_after(flushes, write));
+    Ok(session.undisturbed(lower(one, other)))
+}
+
+/// Plays the tape, and returns its flushes without the first, which drains what others wrote.
+fn flushes<P: Player>(session: &mut Session<'_, P>, tape: Vec<TapeRequest>) -> Result<Vec<Served>, P::Fault> {
+    let kinds: Vec<TapeKind> = tape.iter().map(|request| request.kind).collect();
+    let served = session.play(tape, 1, Nanos(u64::MAX))?;
+    let flushes = kinds.into_iter().zip(served).filter(|(kind, _)| *kind == TapeKind::Flush);
+    Ok(flushes.map(|(_, served)| served).skip(1).collect())
 }
 
 /// The drain rate behind writes.
@@ -106,4 +132,24 @@ fn cache<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result
         }
     }
     Ok((session.undisturbed(size), session.undisturbed(drain)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Drowsy;
+    use super::super::{Settings, latencies};
+    use super::*;
+
+    #[test]
+    fn neither_waking_up_nor_draining_is_part_of_a_flush_without_data() {
+        let more = Nanos::from_micros(90);
+        for (after_pause, after_request) in [(more, Nanos::ZERO), (Nanos::ZERO, more), (Nanos::ZERO, Nanos::ZERO)] {
+            let (mut player, mut notify) = (Drowsy { after_pause, after_request }, |_| {});
+            let mut session = Session::new(&mut player, Settings::SIMULATED, &mut notify);
+            let Ok(latencies) = latencies::measure(&mut session);
+            let findings = Findings::new(&session, latencies);
+            let Ok(found) = base(&mut session, &findings);
+            assert_eq!(found.map(|found| found.value), Ok(100_000.0), "{after_pause:?} {after_request:?}");
+        }
+    }
 }

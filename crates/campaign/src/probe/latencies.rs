@@ -50,6 +50,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Latenci
         let is_played = kinds.contains(&kind);
         let latency = |bytes: &u32| {
             let [one, other] = [&after_pauses, &after_reads].map(|series| latency(&times_of(series, kind, *bytes)));
+            // 3
             (*bytes, session.undisturbed(lower(one, other)))
         };
         if is_played { sizes.iter().map(latency).collect() } else { Vec::new() }
@@ -100,8 +101,8 @@ fn times_of(series: &Series, kind: TapeKind, bytes: u32) -> Vec<Served> {
     series.iter().filter(is_it).map(|(_, served)| *served).collect()
 }
 
-/// The lower latency (3), or that which was measured.
-fn lower(one: Measured, other: Measured) -> Measured {
+/// The lower time, or that which was measured.
+pub(crate) fn lower(one: Measured, other: Measured) -> Measured {
     match (&one, &other) {
         (Ok(first), Ok(second)) if second.value < first.value => other,
         (Err(_), Ok(_)) => other,
@@ -111,51 +112,9 @@ fn lower(one: Measured, other: Measured) -> Measured {
 
 #[cfg(test)]
 mod tests {
-    use core::convert::Infallible;
-
-    use workload::{Tape, TapePlayer};
-
     use super::super::Settings;
+    use super::super::tests::Drowsy;
     use super::*;
-
-    /// A device that takes 100 us, and longer after a pause or after another request.
-    struct Drowsy {
-        after_pause: Nanos,
-        after_request: Nanos,
-    }
-
-    impl TapePlayer for Drowsy {
-        type Fault = Infallible;
-
-        fn capacity(&self) -> u64 {
-            1 << 30
-        }
-
-        fn alignment(&self) -> u32 {
-            512
-        }
-
-        fn play(&mut self, tape: &Tape) -> Result<Vec<Served>, Infallible> {
-            let mut now = Nanos::ZERO;
-            let one = |request: &TapeRequest| {
-                let issued = now + request.pause;
-                let more = if request.pause > Nanos::ZERO { self.after_pause } else { self.after_request };
-                now = issued + Nanos::from_micros(100) + more;
-                Served { issued, completed: now }
-            };
-            Ok(tape.requests.iter().map(one).collect())
-        }
-
-        fn rest(&mut self, _: Nanos) -> Result<(), Infallible> {
-            Ok(())
-        }
-    }
-
-    impl Player for Drowsy {
-        fn cpu_wait(&self) -> Option<Nanos> {
-            Some(Nanos::ZERO)
-        }
-    }
 
     #[test]
     fn neither_waking_up_nor_a_gate_is_part_of_the_latency() {

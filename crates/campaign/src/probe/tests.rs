@@ -1,5 +1,7 @@
 //! Probes of simulated devices: each constant comes back, or is not measured. It is never wrong.
 
+use core::convert::Infallible;
+
 use machines::Machine;
 use simulator::description::{
     Bucket as LawBucket, Counts, DeviceLaw, Flush, Gate, Latency, LatencyTable, Limits, Tokens, WriteCache,
@@ -7,8 +9,48 @@ use simulator::description::{
 use simulator::{Chance, LawDevice, RawDrive};
 use stats::probe::Measured;
 use units::Nanos;
+use workload::{Served, Tape, TapePlayer, TapeRequest};
 
-use super::{Findings, Scope, Settings, device_file, probe};
+use super::{Findings, Player, Scope, Settings, device_file, probe};
+
+/// A device that takes 100 us, and longer after a pause or after another request.
+pub(super) struct Drowsy {
+    pub(super) after_pause: Nanos,
+    pub(super) after_request: Nanos,
+}
+
+impl TapePlayer for Drowsy {
+    type Fault = Infallible;
+
+    fn capacity(&self) -> u64 {
+        1 << 30
+    }
+
+    fn alignment(&self) -> u32 {
+        512
+    }
+
+    fn play(&mut self, tape: &Tape) -> Result<Vec<Served>, Infallible> {
+        let mut now = Nanos::ZERO;
+        let one = |request: &TapeRequest| {
+            let issued = now + request.pause;
+            let more = if request.pause > Nanos::ZERO { self.after_pause } else { self.after_request };
+            now = issued + Nanos::from_micros(100) + more;
+            Served { issued, completed: now }
+        };
+        Ok(tape.requests.iter().map(one).collect())
+    }
+
+    fn rest(&mut self, _: Nanos) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+impl Player for Drowsy {
+    fn cpu_wait(&self) -> Option<Nanos> {
+        Some(Nanos::ZERO)
+    }
+}
 
 /// The largest error, as a share.
 const ERROR: f64 = 0.01;

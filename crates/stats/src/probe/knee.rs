@@ -4,7 +4,7 @@
 //! Behind the knee, the amount at time `t` is `reserve + rate x (t - service)`: the reserve is the value of the second
 //! line at the service time of one request.
 
-use super::estimate::{Estimate, Measured, NotMeasured, WIDEST, check_halves, check_samples, line};
+use super::estimate::{self, Estimate, Measured, NotMeasured, WIDEST, check_halves, check_samples, line};
 
 /// Fewest completions on the two lines together.
 const FEWEST: u32 = 60;
@@ -158,7 +158,8 @@ fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32) -> Measured {
     let rest = &points[points.len() / 4..];
     let (first, second) = rest.split_at(rest.len() / 2);
     let ((start, value), (_, first), (_, second)) = (fitted(rest)?, fitted(first)?, fitted(second)?);
-    check_halves(first, second, HALVES_DIFFER)?;
+    // The time before a knee is short. A gate within a tenth is more accurate than none.
+    check_halves(first, second, estimate::HALVES_DIFFER)?;
     let squares = rest.iter().map(|(time, done)| (done - start - value * time).powi(2)).sum::<f64>();
     let noise = (squares / rest.len() as f64).sqrt();
     if start > AT_ONCE + 2.0 * noise {
