@@ -77,8 +77,11 @@ impl PathFault {
                 let hint = format!("name another file, or detach the loop device: losetup --detach /dev/{device}");
                 return (Exit::Refused, hint);
             }
+            PathFault::Unreadable { source, .. } if crate::errors::lacks_rights(source) => {
+                (Exit::Refused, "run as a user who may read it")
+            }
             PathFault::Unreadable { source, .. } => {
-                (Exit::Refused, hint_of(source).unwrap_or("run as a user who may read it"))
+                (Exit::Refused, hint_of(source).unwrap_or("name a file on a disk: this one cannot be read"))
             }
             PathFault::NoRoom { .. } => {
                 (Exit::Refused, "free some space, or ask for less: diskperf run quick PATH --size 16MiB")
@@ -101,13 +104,16 @@ mod tests {
         assert!(!hint("such").contains("exists"));
     }
 
-    /// From errno.h: EIO, ENOENT.
+    /// From errno.h: EIO, ENOENT, EACCES.
     #[test]
     fn an_unreadable_file_has_the_hint_of_the_system_error() {
         let unreadable =
             |number| PathFault::Unreadable { path: "x".into(), source: io::Error::from_raw_os_error(number) };
         assert_eq!(unreadable(5).hint().as_deref(), units::Errno::IO.hint());
         assert_ne!(unreadable(2).hint().as_deref(), units::Errno::IO.hint());
+        // EACCES
+        assert_eq!(unreadable(13).hint().as_deref(), Some("run as a user who may read it"));
+        assert_ne!(unreadable(13).hint(), unreadable(2).hint());
         assert_eq!(unreadable(2).exit(), Exit::Refused);
     }
 }
