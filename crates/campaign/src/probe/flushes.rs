@@ -2,7 +2,8 @@
 //!
 //! Policy of the flush with nothing to drain:
 //!   1. it comes a pause after a small write, within which a device drains;
-//!   2. after a pause, a processor or a device may have to wake up. So it is measured again, right after the write;
+//!   2. after a pause, processors or a device may have to wake up. So it is measured again right after the write, in
+//!      bursts as in `latencies`;
 //!   3. there, it may drain what was written instead. So the lower of both is the time.
 
 use stats::probe::flush::{Drained, drain};
@@ -14,12 +15,15 @@ use workload::{Served, TapeKind, TapeRequest};
 
 use super::findings::Findings;
 use super::hidden;
-use super::latencies::lower;
+use super::latencies::{WAKING, lower, pause_for};
 use super::limits::{LARGE, SMALL, is_same};
 use super::session::{Player, Session, Step, flush, request};
 
 /// Flushes of a single small write, after a pause and right after it.
 const FLUSHES: usize = 20;
+
+/// Writes with a flush in a burst, which divides their number.
+const IN_BURST: usize = 4;
 
 /// Pause between that write and its flush (1).
 const DRAINS_WITHIN: Nanos = Nanos::from_millis(20);
@@ -58,12 +62,14 @@ fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<
     let after_pauses = flushes(session, after_pauses)?;
     // 2
     let mut after_writes = vec![flush(Nanos::ZERO)];
-    for _ in 0..FLUSHES {
-        // The read wakes them up.
-        let waking = request(TapeKind::Read, session.offset(SMALL), SMALL);
-        after_writes.push(TapeRequest { pause: DRAINS_WITHIN, ..waking });
-        after_writes.push(request(TapeKind::Write, session.offset(SMALL), SMALL));
-        after_writes.push(flush(Nanos::ZERO));
+    for _ in 0..FLUSHES / IN_BURST {
+        let mut burst = session.anywhere(TapeKind::Read, SMALL, WAKING);
+        for _ in 0..IN_BURST {
+            burst.push(request(TapeKind::Write, session.offset(SMALL), SMALL));
+            burst.push(flush(Nanos::ZERO));
+        }
+        burst[0].pause = Nanos(burst.len() as u64 * pause_for(SMALL).0);
+        after_writes.append(&mut burst);
     }
     let after_writes = flushes(session, after_writes)?;
     if after_pauses.iter().chain(&after_writes).all(|flush| flush.completed == flush.issued) {

@@ -71,14 +71,14 @@ pub fn probe<P: Player>(
     // 1
     let latencies = latencies::measure(&mut session)?;
     // 2
-    let spreads = latencies.spread_of_reads > rotating::LEAST_SPREAD;
-    let turning = if spreads { rotating::measure(&mut session)? } else { None };
+    let spread = latencies.spread;
+    let turning = if spread { rotating::measure(&mut session)? } else { None };
     let mut findings = Findings::new(&session, latencies);
     if let Some(turning) = turning {
         findings.rotating(turning);
         return Ok(findings);
     }
-    if spreads {
+    if spread {
         findings.reads.latency.iter_mut().for_each(|(_, latency)| *latency = SPREADS);
         findings.writes.latency.iter_mut().for_each(|(_, latency)| *latency = SPREADS);
     }

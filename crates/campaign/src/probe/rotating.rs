@@ -12,9 +12,6 @@ use super::sector_reads::{SECTOR, is_cached, play};
 use super::session::{Player, Session, Step, request};
 use super::zones;
 
-/// Small reads of a rotating disk spread by at least this many nanoseconds. Ours: most of the shortest turn.
-pub(crate) const LEAST_SPREAD: f64 = 1.5e6;
-
 /// Sectors that are read again and again, and how often. Ours: a drive's cache has forgotten a sector when it comes
 /// again.
 const SECTORS: usize = 48;
