@@ -197,8 +197,8 @@ fn no_operation_allocates() {
     }
 }
 
-/// Most allocations and bytes of a quarter of a second, for its rate and its latencies. Three times the counts, which are
-/// 6 and 1,316 (printed by the test). A slow machine has many such intervals.
+/// Most allocations and bytes of a quarter of a second, for its rate and its latencies. Three times the counts, which
+/// are 6 and 1,316 (printed by the test). A slow machine has many such intervals.
 const INTERVAL_ALLOCATIONS: u64 = 18;
 const INTERVAL_BYTES: u64 = 4096;
 

@@ -58,8 +58,8 @@ pub struct Accesses {
     direction: Direction,
 }
 
-/// Accesses in a batch. It saves 5 instructions per access: the generator stays in registers. Drawing a batch takes less
-/// than half a microsecond. Chosen.
+/// Accesses in a batch. It saves 5 instructions per access: the generator stays in registers. Drawing a batch takes
+/// less than half a microsecond. Chosen.
 const BATCH: usize = 32;
 
 /// An access that was drawn: its offset, which has 63 bits in Linux, and in the lowest bit 1 for a write.
