@@ -17,6 +17,7 @@ mod distributed;
 mod elsewhere;
 mod figures;
 mod fio;
+mod hosts;
 mod known_disks;
 mod main_job;
 mod predict;
@@ -35,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::dist::{self, Profile};
-use crate::{guests, process, test};
+use crate::{bridge, guests, process, test};
 
 /// A command whose output holds figures.
 struct Experiment {
@@ -67,7 +68,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 42] = [
+const EXPERIMENTS: [Experiment; 47] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -276,6 +277,11 @@ const EXPERIMENTS: [Experiment; 42] = [
     elsewhere::GUARD,
     elsewhere::JOBS,
     elsewhere::POWER,
+    hosts::START,
+    hosts::DISKS,
+    hosts::BRIDGE,
+    hosts::CHOOSE,
+    hosts::FAILURE,
     steady_tests::QUIET,
     steady_tests::BUSY,
     steady_tests::ONE_PROCESSOR,
@@ -293,6 +299,9 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     }
     if chosen.iter().any(|experiment| experiment.name.starts_with("elsewhere")) {
         guests::provide()?;
+    }
+    if chosen.iter().any(|experiment| experiment.name.starts_with("hosts")) {
+        bridge::provide()?;
     }
     let mut rows = Vec::new();
     let (mut missed, mut asked, mut not_measured) = (0, 0, 0);
