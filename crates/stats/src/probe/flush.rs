@@ -19,8 +19,12 @@ pub struct Drained {
 /// Fewest writes with a flush.
 const FEWEST: u32 = 6;
 
-/// The longest flush must take this many times the base, so that the drain is seen. Ours.
+/// The longest flushes must take this many times the base, so that the drain is seen. Ours.
 const SEEN: f64 = 2.0;
+
+/// They must also take this share of the total time. Ours: behind writes that a token bucket limits, the total is a line
+/// over the bytes, too, but a flush has nothing to drain.
+const SHARE: f64 = 0.1;
 
 /// The largest distance of a point from the line, as a share of the total. Ours: a cache that fills up adds more.
 const STRAIGHT: f64 = 0.05;
@@ -32,7 +36,8 @@ pub fn drain(points: &[Drained], base: f64) -> Measured {
     let (first, second) = points.split_at(points.len() / 2);
     let rate = |points: &[Drained]| {
         let quickest = quickest(points);
-        let seen: Vec<Drained> = quickest.into_iter().filter(|point| point.flush > SEEN * base).collect();
+        let is_seen = |point: &Drained| point.flush > (SEEN * base).max(SHARE * point.total);
+        let seen: Vec<Drained> = quickest.into_iter().filter(is_seen).collect();
         if seen.len() < 3 {
             return Err(NotMeasured::Hidden("flushes do not take longer after more writes"));
         }
@@ -82,6 +87,18 @@ mod tests {
     fn the_drain_rate_comes_back() {
         assert!((drain(&points(0), 1.5e6).expect("a line").value / 250e6 - 1.0).abs() < 1e-9);
         assert!((drain(&points(1_000_000), 1.5e6).expect("a line").value / 250e6 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_bucket_of_bytes_is_no_drain() {
+        // 60 MB/s behind 6 MB at once, and flushes of three times the base.
+        let limited: Vec<Drained> = (0..24)
+            .map(|index| {
+                let bytes = 8_000_000 * (1 + index % 6);
+                Drained { bytes, total: (bytes - 6_000_000) as f64 / 0.06, flush: 1e5 }
+            })
+            .collect();
+        assert!(matches!(drain(&limited, 35e3), Err(NotMeasured::Hidden(_))));
     }
 
     #[test]
