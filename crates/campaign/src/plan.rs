@@ -50,6 +50,8 @@ pub struct Plan {
     pub commands: Arc<[kernel::Command]>,
     /// True if the requests of the devices are recorded.
     pub records: bool,
+    /// True if the devices rest before each execution, so that their burst credits are full.
+    pub rests: bool,
     /// The alternatives. Each round runs every one once.
     pub alternatives: Vec<Alternative>,
 }
@@ -250,6 +252,7 @@ impl Plan {
             sizing: PlannedSizing::Fixed,
             commands: Arc::default(),
             records: false,
+            rests: false,
             alternatives,
         }
     }

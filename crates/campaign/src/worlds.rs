@@ -22,6 +22,7 @@ use crate::fit::unit_costs::Trial;
 use crate::peers::order::is_stop;
 use crate::peers::{Peers, Standing};
 use crate::plan::{Alternative, Before, Plan, Raw};
+use crate::probe;
 use crate::recording;
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
@@ -30,6 +31,10 @@ use crate::targets::{Target, are_simulated};
 
 /// Longest wait for idle devices before each phase, in runs that must fit into a time and in runs until a steady rate.
 const BRIEFLY: Nanos = Nanos::from_millis(300);
+
+/// Rest of the devices before an execution for predictions. That of `probe` before it uses up a bucket, so that the
+/// same buckets are full.
+const REST: Nanos = probe::Settings::REAL.rest;
 
 /// Attempts at a program that a signal suspends each time. Whatever suspends it again and again, such as a limiter of
 /// CPU time, keeps doing so. Guess.
@@ -217,6 +222,9 @@ impl AnyWorld {
         }
         if plan.records {
             world.record_requests();
+        }
+        if plan.rests {
+            world.rest_before_phases(REST);
         }
         for (program, &index) in busy.iter().enumerate() {
             if let Some(raw) = prepared_targets[index].raw() {

@@ -59,6 +59,9 @@ pub struct RunRequest {
     /// True if the requests of the devices are recorded and stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
+    /// True if the devices rest before each execution, as they do before one that is recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rest: bool,
     /// True if each of several hosts reads the files that the next one wrote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_others: bool,
@@ -195,6 +198,7 @@ impl RunRequest {
                 aging: None,
             },
             record: false,
+            rest: false,
             read_others: false,
             keep: false,
             consent: Consent::default(),

@@ -43,6 +43,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         sizing,
         commands: tests.commands(),
         records: request.record,
+        rests: request.record || request.rest,
         ..Plan::fixed((preset.name, preset.options_on(targets)), schedule.clone(), environment.seed, alternatives)
     };
     goal.map_or(Ok(()), |goal| goal.check(&plan))?;

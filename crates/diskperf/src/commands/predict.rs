@@ -261,7 +261,7 @@ fn check(
     let stored = left.request.as_deref().and_then(Stored::of_text);
     let request = stored.map(|stored| stored.request).filter(|one| matches!(one.workload, Workload::Command(_)));
     let request = request.ok_or_else(|| PredictError::NothingToRun(prediction.run.clone()))?;
-    let request = RunRequest { targets: vec![absolute(target)], record: false, ..request };
+    let request = RunRequest { targets: vec![absolute(target)], record: false, rest: true, ..request };
     let words: Vec<_> = env::args_os().collect();
     let keep = RunStoreArguments::of(arguments.store.absolute());
     let output = OutputArguments::<RunFormat>::default().output();

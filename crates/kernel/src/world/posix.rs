@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use units::{Host, Nanos};
 use workload::{
@@ -19,12 +20,14 @@ use crate::observe::counters::{Served, Snapshot, Source};
 use crate::page_cache::{self, EvictionMethods, Patience, extents};
 use crate::provision::raw_device::RawDevice;
 use crate::provision::workspace::Workspace;
+use crate::sys::clocks::now;
 use crate::sys::payload::RING_BYTES;
 use crate::world::barrier::StartLine;
 use crate::world::command::{Command, Commands, Leftovers};
 use crate::world::engine::{Ready, Waited};
 use crate::world::process::GivenDevice;
 use crate::world::program::{Program, Remount, Station};
+use crate::world::sync_engine::NAP;
 use crate::world::uring::Degradation;
 use crate::world::verify_payload;
 
@@ -49,6 +52,8 @@ pub struct Posix {
     reported_leftovers: Vec<u8>,
     /// The recorder of requests, if they are recorded; the error of its last start.
     recorder: Option<Result<BlockRecorder, NotRecorded>>,
+    /// The rest of the devices before a watched phase.
+    rest: Nanos,
 }
 
 impl Posix {
@@ -89,6 +94,7 @@ impl Posix {
             degradations: (Vec::new(), 0),
             reported_leftovers: Vec::new(),
             recorder: None,
+            rest: Nanos::ZERO,
         }
     }
 
@@ -147,6 +153,19 @@ impl Posix {
         match self.recorder.as_mut()? {
             Ok(recorder) => Some(recorder.take()),
             Err(_) => self.recorder.replace(Err(NotRecorded::NotStarted)).and_then(Result::err).map(Err),
+        }
+    }
+
+    /// From now on, the devices rest for this time before each watched phase.
+    pub fn rest_before_phases(&mut self, time: Nanos) {
+        self.rest = time;
+    }
+
+    /// A signal ends the rest.
+    fn rest(&self) {
+        let began = now();
+        while now().since(began) < self.rest && !self.stop.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_nanos(NAP.0));
         }
     }
 
@@ -330,6 +349,7 @@ impl World for Posix {
     }
 
     fn watch(&mut self) -> Result<(), Fault> {
+        self.rest();
         let devices = self.devices();
         let known = self.watched_since.take().map(|(_, served)| served).unwrap_or_default();
         let served = known.or_find(&self.folders(), &devices);

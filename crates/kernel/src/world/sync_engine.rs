@@ -268,7 +268,7 @@ pub(crate) fn failed<R: Recorder<Host>>(
 }
 
 /// Interval of checks of the stop flag during a sleep; a delay of 50 ms is imperceptible.
-const NAP: Nanos = Nanos::from_millis(50);
+pub(crate) const NAP: Nanos = Nanos::from_millis(50);
 
 /// Sleeps until `moment`, or until `stop` is set. Returns false if the recorder ends the pause.
 pub(crate) fn sleep_until(moment: Moment<Host>, stop: &AtomicBool, recorder: &impl Recorder<Host>) -> bool {

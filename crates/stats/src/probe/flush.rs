@@ -22,8 +22,8 @@ const FEWEST: u32 = 6;
 /// The longest flushes must take this many times the base, so that the drain is seen. Ours.
 const SEEN: f64 = 2.0;
 
-/// They must also take this share of the total time. Ours: behind writes that a token bucket limits, the total is a line
-/// over the bytes, too, but a flush has nothing to drain.
+/// They must also take this share of the total time. Ours: behind writes that a token bucket limits, the total is a
+/// line over the bytes, too, but a flush has nothing to drain.
 const SHARE: f64 = 0.1;
 
 /// The largest distance of a point from the line, as a share of the total. Ours: a cache that fills up adds more.
