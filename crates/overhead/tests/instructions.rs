@@ -197,8 +197,8 @@ fn no_operation_allocates() {
     }
 }
 
-/// Most allocations and bytes of a quarter of a second, for its rate and its latencies. Three times the counts, which
-/// are 6 and 1,316 (printed by the test). A slow machine has many such intervals.
+/// Most allocations and bytes of a quarter of a second, for its rate and its latencies: about three times the 6 and
+/// 1,316 that the test printed. A slow machine has many such intervals.
 const INTERVAL_ALLOCATIONS: u64 = 18;
 const INTERVAL_BYTES: u64 = 4096;
 
@@ -299,7 +299,7 @@ fn child_timed() {
     let spans = world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
     for records in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.finish(span.ended)) {
         assert_eq!((records.tally.failure, records.times.units().count()), (None, operations));
-        // Not by `eprintln!`, whose text the test harness keeps.
+        // The test harness captures `eprintln!`.
         writeln!(std::io::stderr(), "{INTERVALS}{}", records.intervals.len()).expect("it is written");
     }
 }

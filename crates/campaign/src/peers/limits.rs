@@ -19,6 +19,7 @@ pub fn check(request: &RunRequest, targets: &[Target], plan: &Plan) -> Result<()
         (plan.alternatives.iter().any(|one| one.row.program.is_group()), "a group of workloads"),
         (plan.alternatives.iter().any(|one| one.busy().len() > 1), "--together"),
         (plan.alternatives.iter().any(|one| one.row.raw.is_some()), "a test of the device under a directory"),
+        (request.rest, "predict --check"),
         (request.record, "--record"),
         (request.sustained.is_some(), "--sustained"),
     ];

@@ -1,10 +1,10 @@
 //! Flushes, and the write cache: writes with a flush behind them, and writes until the rate changes.
 //!
 //! Policy of the flush with nothing to drain:
-//!   1. it comes a pause after a small write, within which a device drains;
-//!   2. after a pause, processors or a device may have to wake up. So it is measured again right after the write, in
+//!   1. it follows a small write after a pause, within which a device drains;
+//!   2. processors or the device may have to wake up after a pause. So it is measured again right after the write, in
 //!      bursts as in `latencies`;
-//!   3. there, it may drain what was written instead. So the lower of both is the time.
+//!   3. a flush right after the write may have to drain it. So the lower of both times counts.
 
 use stats::probe::flush::{Drained, drain};
 use stats::probe::knee::limit;
@@ -22,7 +22,7 @@ use super::session::{Player, Session, Step, flush, request};
 /// Flushes of a single small write, after a pause and right after it.
 const FLUSHES: usize = 20;
 
-/// Writes with a flush in a burst, which divides their number.
+/// Writes with a flush in a burst. It must divide [`FLUSHES`].
 const IN_BURST: usize = 4;
 
 /// Pause between that write and its flush (1).
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neither_waking_up_nor_draining_is_part_of_a_flush_without_data() {
+    fn neither_waking_up_nor_a_wait_is_part_of_a_flush_without_data() {
         let more = Nanos::from_micros(90);
         for (after_pause, after_request) in [(more, Nanos::ZERO), (Nanos::ZERO, more), (Nanos::ZERO, Nanos::ZERO)] {
             let (mut player, mut notify) = (Drowsy { after_pause, after_request }, |_| {});

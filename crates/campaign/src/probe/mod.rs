@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Policy:
-//!   1. requests at depth 1 come first, with pauses, because they take no credit from a bucket;
+//!   1. requests at depth 1 come first, with pauses and in short bursts, because they take little credit from a bucket;
 //!   2. a device whose latencies spread widely may be a rotating disk. Then its rotation decides what follows;
 //!   3. other devices are probed at depth: the largest requests first, after a rest before each size;
 //!   4. writes and flushes are played only on a file of our own or on a simulation;
@@ -52,7 +52,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings for a real device: it is probed in about 20 s, or 30 s with writes.
+    /// Settings for a real device: it is probed in about 20 s, or 40 s with writes.
     pub const REAL: Settings =
         Settings { writes: false, rest: Nanos::from_secs(2), flat_out: Nanos::from_secs(3), seed: 1 };
 

@@ -128,8 +128,8 @@ pub struct RunArguments {
     #[arg(long)]
     keep: bool,
     /// Record the block trace of the COMMAND, for `diskperf predict`: the requests of the device below the target, also
-    /// those of other processes. The device rests for 2 s before, so that burst credits are full again. Files of
-    /// --prepare are cold, unless --warm. Needs root.
+    /// those of other processes. The device rests for 2 s before each execution, so that small burst credits are full.
+    /// Files of --prepare are cold, unless --warm. Needs root.
     #[arg(long, requires = "command")]
     record: bool,
     /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known,

@@ -46,7 +46,8 @@ pub struct PredictArguments {
     /// Change a figure of the other device, as in read_latency=x0.5, cache=none or flush.base=2ms; can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Run the command on TARGET too, and store the prediction with the measured time.
+    /// Run the command on TARGET too, and store the prediction with the measured time. The device rests for 2 s before
+    /// each execution.
     #[arg(long, value_name = "TARGET")]
     check: Option<TargetArgument>,
     /// List all checks, and how many were within the stated range.

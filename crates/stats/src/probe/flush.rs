@@ -19,11 +19,11 @@ pub struct Drained {
 /// Fewest writes with a flush.
 const FEWEST: u32 = 6;
 
-/// The longest flushes must take this many times the base, so that the drain is seen. Ours.
+/// A flush must take this many times the base, so that the drain is seen. Ours.
 const SEEN: f64 = 2.0;
 
-/// They must also take this share of the total time. Ours: behind writes that a token bucket limits, the total is a
-/// line over the bytes, too, but a flush has nothing to drain.
+/// It must also take this share of the total time. Ours: if a token bucket limits the writes, the total is also a line
+/// over the bytes, but the flush drains nothing.
 const SHARE: f64 = 0.1;
 
 /// The largest distance of a point from the line, as a share of the total. Ours: a cache that fills up adds more.
@@ -39,7 +39,7 @@ pub fn drain(points: &[Drained], base: f64) -> Measured {
         let is_seen = |point: &Drained| point.flush > (SEEN * base).max(SHARE * point.total);
         let seen: Vec<Drained> = quickest.into_iter().filter(is_seen).collect();
         if seen.len() < 3 {
-            return Err(NotMeasured::Hidden("flushes do not take longer after more writes"));
+            return Err(NotMeasured::Hidden("flushes take hardly longer after more writes"));
         }
         let line = line(&seen.iter().map(|point| (point.bytes as f64, point.total)).collect::<Vec<_>>());
         let (start, slope) = line.ok_or(NotMeasured::Hidden("all writes have one size"))?;

@@ -29,7 +29,8 @@ const LEFT: f64 = 0.1;
 /// The second line must take at least this share of the time. Ours: its slope needs several hundred milliseconds.
 const STEADY_SHARE: f64 = 0.25;
 
-/// Halves of the second line may differ by this share. Ours: another knee between them changes the rate by more.
+/// Halves of the second line may differ by this share, and those of a gate without a knee. Ours: another knee between
+/// them changes the rate by more.
 const HALVES_DIFFER: f64 = 0.03;
 
 /// The most points of a fit. Ours: more do not change it.
@@ -93,7 +94,7 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
                 Limit { rate: Ok(rate), reserve: Ok(reserve), gate, quickest: whole, last }
             }
             Err(_) => {
-                let gate = gate_rate(&points, service, depth);
+                let gate = gate_rate(&points, service, depth, HALVES_DIFFER);
                 Limit { gate, quickest: gate.map_or(whole, |rate| rate.value), last, ..unknown(why) }
             }
         },
@@ -103,7 +104,8 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
                 Ok((rate, reserve)) => (Ok(rate), Ok(reserve)),
                 Err(why) => (Err(why), Err(why)),
             };
-            let gate = gate_rate(&before[..before.len() * 9 / 10], service, depth);
+            // This time is short. A gate within a tenth is more accurate than none.
+            let gate = gate_rate(&before[..before.len() * 9 / 10], service, depth, estimate::HALVES_DIFFER);
             Limit { rate, reserve, gate, quickest: knee.slopes[0], last }
         }
     }
@@ -150,16 +152,15 @@ fn check_waits(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(), No
     Ok(())
 }
 
-/// The rate of a gate: requests wait, the rate is steady, and there is no reserve.
-fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32) -> Measured {
+/// The rate of a gate: requests wait, the rate is steady, and there is no reserve. Its halves may differ by this share.
+fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32, differ: f64) -> Measured {
     check_waits(points, service, depth)?;
     check_samples(points.len(), FEWEST_POINTS)?;
     let fitted = |points: &[(f64, f64)]| line(points).ok_or(NotMeasured::Hidden("all completions at one time"));
     let rest = &points[points.len() / 4..];
     let (first, second) = rest.split_at(rest.len() / 2);
     let ((start, value), (_, first), (_, second)) = (fitted(rest)?, fitted(first)?, fitted(second)?);
-    // The time before a knee is short. A gate within a tenth is more accurate than none.
-    check_halves(first, second, estimate::HALVES_DIFFER)?;
+    check_halves(first, second, differ)?;
     let squares = rest.iter().map(|(time, done)| (done - start - value * time).powi(2)).sum::<f64>();
     let noise = (squares / rest.len() as f64).sqrt();
     if start > AT_ONCE + 2.0 * noise {

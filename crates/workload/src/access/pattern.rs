@@ -7,10 +7,10 @@
 //!   3. uniform accesses of one size, in one direction or in both, are drawn in batches, and the measured loop only
 //!      takes them out. All other patterns are behind one call. `drawn`, the number of accesses that are left in the
 //!      batch, is also the test for it, so the loop has one comparison for both;
-//!   4. a seed keeps its accesses: results of stored runs stay comparable. Therefore a mix of reads and writes with one
-//!      size and uniform places has the places of its reads alone (its directions come from the same random number,
-//!      `with_fraction`), and local patterns draw their size and direction even if there is only one. All others draw
-//!      the size, the place and the direction from one generator, in this order.
+//!   4. a seed keeps its places: results of stored runs stay comparable. Therefore a mix of reads and writes with one
+//!      size and uniform places has the same places as reads alone: each direction comes from the random number of its
+//!      place (`with_fraction`). Local patterns draw their size and direction even if there is only one. All others
+//!      draw the size, the place and the direction from one generator, in this order.
 
 use alloc::boxed::Box;
 
@@ -435,8 +435,8 @@ mod tests {
     }
 
     /// Sums over the first 200 accesses of each pattern: of the first program, of the second, and of the second in the
-    /// third round. From the three generators that this one replaced, except for uniform reads and writes, whose
-    /// directions once had a generator of their own.
+    /// third round. From the three generators that this one replaced, except for mixed uniform accesses, whose
+    /// directions came from a second generator.
     #[test]
     fn seeds_keep_their_accesses() {
         let (one, two) = (Sizes::all(4096), shared(&[(4096, 60), (65536, 40)]));
