@@ -14,9 +14,19 @@ use workload::{Served, Tape, TapePlayer, TapeRequest};
 use super::{Findings, Player, Scope, Settings, device_file, probe};
 
 /// A device that takes 100 us, and longer after a pause or after another request.
+#[derive(Debug)]
 pub(super) struct Drowsy {
-    pub(super) after_pause: Nanos,
-    pub(super) after_request: Nanos,
+    after_pause: Nanos,
+    after_request: Nanos,
+}
+
+impl Drowsy {
+    /// One that wakes up slowly, one that is busy after a request, and one without either.
+    pub(super) fn all() -> [Drowsy; 3] {
+        let more = Nanos::from_micros(90);
+        [(more, Nanos::ZERO), (Nanos::ZERO, more), (Nanos::ZERO, Nanos::ZERO)]
+            .map(|(after_pause, after_request)| Drowsy { after_pause, after_request })
+    }
 }
 
 impl TapePlayer for Drowsy {

@@ -169,3 +169,21 @@ fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>
     let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
     Ok(rows.into_iter().filter(is_wanted).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::TargetArgument;
+
+    #[test]
+    fn devices_rest_before_recorded_and_checked_executions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let argument: TargetArgument = folder.path().to_str().expect("UTF-8").parse().expect("a directory");
+        let targets = [Target::resolve(&argument).expect("a target")];
+        for (record, rest, rests) in [(false, false, false), (true, false, true), (false, true, true)] {
+            let resolved = RunRequest { record, rest, ..RunRequest::main_job() }.resolve().expect("the tests");
+            let plan = plan(&resolved, &targets).expect("a plan");
+            assert_eq!((plan.records, plan.rests), (record, rests));
+        }
+    }
+}
