@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Cell, ParameterValue};
+use stats::{Cell, ParameterValue, RunInfo};
 use units::Bytes;
 
 /// The names of a list of results. They are built once per document: a name depends on all results of the same program,
@@ -59,6 +59,12 @@ impl<'a> CellNames<'a> {
             }
         }
         name
+    }
+
+    /// Returns the name with the target, if the run has several: `copy on ext4`.
+    pub(crate) fn name_on(&self, cell: &Cell, run: &RunInfo) -> String {
+        let name = self.name(cell);
+        if run.targets.len() > 1 { format!("{name} on {}", cell.target) } else { name }
     }
 }
 

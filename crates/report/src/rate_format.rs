@@ -30,6 +30,12 @@ pub fn value_beside_ratio(rate: &Rate) -> String {
     rate.range.map_or_else(|| significant(rate.value, BESIDE_RATIO), |ends| between(rate, ends))
 }
 
+/// Returns a part of a rate, or one of its rounds, in the same unit and with as many digits.
+pub(crate) fn part_of(rate: &Rate, per_second: f64) -> String {
+    let part = Rate { per_second, value: in_unit_of(rate, per_second), ..rate.clone() };
+    with_digits(&part, supported_digits(rate))
+}
+
 fn with_digits(rate: &Rate, digits: i32) -> String {
     if rate.unit == RUNS {
         return format!("{}/run", time_each(rate.per_second, digits));

@@ -16,6 +16,7 @@ mod cell_text;
 mod concurrent;
 mod frame;
 mod history;
+mod hosts;
 mod labels;
 mod latencies;
 mod over_time;
@@ -48,6 +49,8 @@ pub use standalone::standalone;
 pub enum Subject {
     /// Rates with their intervals.
     Rates,
+    /// Rates of several hosts that measured together.
+    Hosts,
     /// Ratios of two targets.
     Choice,
     /// The rate while a program ran, and the events in that time.
@@ -108,6 +111,7 @@ pub const MOST_BYTES: usize = 150_000;
 pub fn charts(document: &Document, layout: Layout) -> Vec<Chart> {
     let subjects = [
         rates::charts(document),
+        hosts::charts(document),
         ratios::charts(document),
         over_time::charts(document, layout),
         latencies::charts(document),

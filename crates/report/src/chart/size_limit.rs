@@ -57,6 +57,7 @@ fn say(chart: &mut Chart, count: usize, of_other: Option<Subject>) {
     let what = match of_other {
         None => String::new(),
         Some(Subject::Rates) => " of rates".to_owned(),
+        Some(Subject::Hosts) => " of hosts".to_owned(),
         Some(Subject::Choice) => " of comparisons".to_owned(),
         Some(Subject::OverTime) => " over time".to_owned(),
         Some(Subject::Latency) => " of latencies".to_owned(),

@@ -89,7 +89,8 @@ pub fn rows(class: Option<&str>, columns: &[&Column], lines: &[Line]) -> Markup 
 /// Returns the charts of a subject. Small charts are side by side if there is room.
 pub fn charts(charts: &[Chart], subject: Subject) -> Markup {
     let charts = || charts.iter().filter(|chart| chart.subject == subject);
-    let is_small = [Subject::OverTime, Subject::Sweep, Subject::Setting].contains(&subject) && charts().count() > 1;
+    let small = [Subject::Hosts, Subject::OverTime, Subject::Sweep, Subject::Setting];
+    let is_small = small.contains(&subject) && charts().count() > 1;
     html! {
         div class=(if is_small { "charts multiples" } else { "charts" }) { @for chart in charts() { (figure(chart)) } }
     }

@@ -17,6 +17,7 @@ use crate::compare::stages;
 use crate::compare::target_comparison;
 use crate::devices::predict::check_grid;
 use crate::layouts::classic1983;
+use crate::layouts::hosts;
 use crate::layouts::lfs;
 use crate::layouts::simulated;
 use crate::layouts::tlpi;
@@ -25,8 +26,9 @@ use crate::presentation::{Layout, Presentation};
 use crate::{header, shell};
 
 /// The titles of the charts of each subject, in the order of the page.
-const SUBJECTS: [(Subject, &str); 8] = [
+const SUBJECTS: [(Subject, &str); 9] = [
     (Subject::Rates, "Rates"),
+    (Subject::Hosts, "Rate of each host"),
     (Subject::Paper, "Published and measured"),
     (Subject::Together, "Alone and together"),
     (Subject::Sweep, "Buffer size"),
@@ -84,6 +86,12 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
                 (table("Predicted and measured", &check_grid(&document.run.checks)))
             }
             @if document.run.choice.is_some() { (table_of(document, run.presentation, place)) }
+            @if let Some(figures) = hosts::page_grid(document) {
+                details {
+                    summary { "Figures of each host" }
+                    (table("Figures of each host", &figures))
+                }
+            }
             @if let Some(table) = source_table(run.document, run.presentation.layout) {
                 details {
                     summary { "As its source prints it" }

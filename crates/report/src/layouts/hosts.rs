@@ -2,14 +2,12 @@
 
 use std::mem;
 
-use stats::digits::significant;
 use stats::{Cell, Document, HostFigures};
 use units::Nanos;
 
 use crate::cell_names::CellNames;
-use crate::display_names::unit;
 use crate::page::Page;
-use crate::rate_format::{in_unit_of, supported_digits};
+use crate::rate_format::part_of;
 use crate::table::{Column, Field, Grid};
 
 /// A row: a result, its name, and one of its hosts if the row is about one.
@@ -33,11 +31,17 @@ pub fn summary(document: &Document, page: Page) -> String {
         (Column::words("slowest host"), |row| slowest(row.cell)),
         (Column::words("started"), |row| started(row.cell)),
     ];
-    table(heading, &columns, document, page, |name, cell| vec![Row { name, cell, host: None }])
+    let grid = grid(&columns, document, |name, cell| vec![Row { name, cell, host: None }]);
+    lines(heading, grid, page)
 }
 
 /// Returns a table with a row for each host of each result. Empty if one host measured.
 pub fn each(document: &Document, page: Page) -> String {
+    lines("\n".to_owned(), page_grid(document), page)
+}
+
+/// Returns the same table for a page.
+pub(crate) fn page_grid(document: &Document) -> Option<Grid> {
     let columns: Vec<Field<Row, Column>> = vec![
         (Column::words(""), |row| row.name.clone()),
         (Column::words("host"), |row| row.of_host(|host| host.name.clone())),
@@ -46,7 +50,7 @@ pub fn each(document: &Document, page: Page) -> String {
         (Column::figures("CPU"), |row| row.of_host(cpu)),
         (Column::words("warnings"), |row| row.of_host(warnings)),
     ];
-    table("\n".to_owned(), &columns, document, page, of_hosts)
+    grid(&columns, document, of_hosts)
 }
 
 /// Returns a row for each host of a result. The first one has the name of the result.
@@ -55,25 +59,19 @@ fn of_hosts(mut name: String, cell: &Cell) -> Vec<Row<'_>> {
     cell.hosts.iter().map(row).collect()
 }
 
-fn table<'a>(
-    heading: String,
+fn lines(heading: String, grid: Option<Grid>, page: Page) -> String {
+    grid.map_or_else(String::new, |grid| heading + &grid.lines(page).join("\n") + "\n")
+}
+
+fn grid<'a>(
     columns: &[Field<Row<'a>, Column>],
     document: &'a Document,
-    page: Page,
     rows: impl Fn(String, &'a Cell) -> Vec<Row<'a>>,
-) -> String {
+) -> Option<Grid> {
     let cells = || document.cells.iter().filter(|cell| !cell.hosts.is_empty());
-    if cells().next().is_none() {
-        return String::new();
-    }
+    cells().next()?;
     let names = CellNames::from_cells(&document.cells);
-    let has_targets = document.run.targets.len() > 1;
-    let name = |cell: &Cell| match has_targets {
-        true => format!("{} on {}", names.name(cell), cell.target),
-        false => names.name(cell),
-    };
-    let grid = Grid::filled(columns, cells().flat_map(|cell| rows(name(cell), cell)));
-    heading + &grid.lines(page).join("\n") + "\n"
+    Some(Grid::filled(columns, cells().flat_map(|cell| rows(names.name_on(cell, &document.run), cell))))
 }
 
 impl Row<'_> {
@@ -85,10 +83,7 @@ impl Row<'_> {
 /// Returns a rate in the unit of the result's rate.
 fn rate(cell: &Cell, per_second: Option<f64>) -> String {
     match (&cell.rate, per_second) {
-        (Some(rate), Some(per_second)) => {
-            let value = significant(in_unit_of(rate, per_second), supported_digits(rate));
-            format!("{value} {}", unit(&rate.unit))
-        }
+        (Some(rate), Some(per_second)) => part_of(rate, per_second),
         _ => "n.m.".to_owned(),
     }
 }

@@ -245,6 +245,7 @@ fn embedded(document: &Document, detail: Detail) -> String {
 const fn word(subject: Subject) -> &'static str {
     match subject {
         Subject::Rates => "rates",
+        Subject::Hosts => "hosts",
         Subject::Choice => "choice",
         Subject::OverTime => "over-time",
         Subject::Latency => "latency",

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    Cell, Document, Latency, LatencyKind, Mark, MarkCode, ParameterValue, Provenance, Rate, RateBase, RateInterval,
-    Round, RunInfo, SCHEMA, TargetInfo,
+    CacheState, Cell, Document, HostFigures, Latency, LatencyKind, Mark, MarkCode, ParameterValue, Provenance, Rate,
+    RateBase, RateInterval, Round, RunInfo, SCHEMA, TargetInfo,
 };
 
 /// A cell with a round of two seconds for each of these numbers of operations.
@@ -63,6 +63,18 @@ pub(super) fn missing(program: &str, target: &str) -> Cell {
         latency_ns: None,
         time: None,
         ..cell(program, target, &[1])
+    }
+}
+
+/// A noisy host with this rate. The median of all hosts is 500.
+pub(super) fn host(name: &str, per_second: Option<f64>) -> HostFigures {
+    HostFigures {
+        name: name.to_owned(),
+        per_second,
+        of_median: per_second.map(|per_second| per_second / 500.0),
+        cpu_percent: None,
+        cache: CacheState::Cold,
+        warnings: vec!["noise".to_owned()],
     }
 }
 

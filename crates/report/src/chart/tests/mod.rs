@@ -1,6 +1,7 @@
 //! Tests of all charts: well-formed XML with any names, sizes, and content.
 
 mod example_documents;
+mod hosts;
 mod large_documents;
 mod settings;
 mod side_by_side;
@@ -14,7 +15,7 @@ use units::Nanos;
 use super::{Chart, Subject, over_time, paper, standalone};
 use crate::compare::fixtures::{choice, comparison, pair};
 use crate::presentation::Layout;
-use example_documents::{cell, depths, document, mark, missing};
+use example_documents::{cell, depths, document, host, mark, missing};
 use svg_reader::{Checked, attribute, checked};
 
 fn read(chart: &Chart) -> Checked {
@@ -54,6 +55,7 @@ fn everything(name: &str, other: &str) -> Document {
     noisy.marks = vec![mark(MarkCode::Noise), mark(MarkCode::Step)];
     noisy.marks[0].text = name.to_owned();
     noisy.rounds[1].marks.push(mark(MarkCode::Noise));
+    noisy.hosts = vec![host(name, Some(300.0)), host(other, Some(500.0))];
     let mut late = cell("paced", name, &[800]);
     late.latency_ns.as_mut().expect("times").kind = LatencyKind::Response;
     late.rate.as_mut().expect("a rate").unit = name.to_owned();
@@ -86,7 +88,7 @@ fn every_subject_has_its_chart_in_order_and_no_chart_is_made_of_nothing() {
     sorted.sort();
     assert_eq!(all, sorted);
     sorted.dedup();
-    assert_eq!(sorted.len(), 9, "{sorted:?}");
+    assert_eq!(sorted.len(), 10, "{sorted:?}");
     assert_eq!(charts(&document(Vec::new())), []);
     let nothing = charts(&document(vec![missing("read", "here")]));
     assert!(nothing.is_empty(), "{nothing:#?}");
@@ -583,18 +585,4 @@ fn an_owner_of_time_has_one_colour_whatever_its_share() {
     let classes = class_of(100);
     assert_eq!(classes, class_of(90_000));
     assert!(classes[0] != classes[1] && classes[1] != classes[2], "{classes:?}");
-}
-
-#[test]
-fn the_strips_of_a_table_share_an_axis_with_1_in_its_middle() {
-    let (faster, slower) = (pair(Verdict::Faster, [1.9, 2.0, 2.1]), pair(Verdict::Slower, [0.4, 0.5, 900.0]));
-    let axis = super::Axis::from_comparisons(&[&faster, &slower], 0.05);
-    let at = |pair| {
-        let drawn = checked(&axis.strip(pair, "s1")).expect("well-formed");
-        let (_, shape) = drawn.elements.iter().rfind(|(name, _)| name == "svg").expect("a shape");
-        percent(attribute(shape, "x"))
-    };
-    assert!((at(&faster) + at(&slower) - 100.0).abs() < 0.1, "{} {}", at(&faster), at(&slower));
-    let labels = checked(&axis.labels()).expect("well-formed").texts;
-    assert!(labels.contains(&"1".to_owned()) && labels.contains(&"2×".to_owned()), "{labels:?}");
 }

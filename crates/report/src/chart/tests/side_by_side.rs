@@ -17,3 +17,17 @@ fn runs_are_drawn_against_the_first_and_other_settings_are_said() {
     assert!(has("read") && has("write (settings differ)"), "{:?}", checked.texts);
     assert_eq!(crate::chart::runs(&document(vec![cell("read", "first", &[800])])), None);
 }
+
+#[test]
+fn the_strips_of_a_table_share_an_axis_with_1_in_its_middle() {
+    let (faster, slower) = (pair(Verdict::Faster, [1.9, 2.0, 2.1]), pair(Verdict::Slower, [0.4, 0.5, 900.0]));
+    let axis = super::super::Axis::from_comparisons(&[&faster, &slower], 0.05);
+    let at = |pair| {
+        let drawn = checked(&axis.strip(pair, "s1")).expect("well-formed");
+        let (_, shape) = drawn.elements.iter().rfind(|(name, _)| name == "svg").expect("a shape");
+        percent(attribute(shape, "x"))
+    };
+    assert!((at(&faster) + at(&slower) - 100.0).abs() < 0.1, "{} {}", at(&faster), at(&slower));
+    let labels = checked(&axis.labels()).expect("well-formed").texts;
+    assert!(labels.contains(&"1".to_owned()) && labels.contains(&"2×".to_owned()), "{labels:?}");
+}
