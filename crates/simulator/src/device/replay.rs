@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::fmt;
+use core::ops::RangeInclusive;
 
 use units::Nanos;
 use workload::{BlockTrace, Served, TapeKind, TracedRequest};
@@ -64,6 +65,14 @@ impl fmt::Display for NoLaw {
 
 impl core::error::Error for NoLaw {}
 
+/// Linux holds back writes of the page cache while enough of them are in flight, until all are complete or this time
+/// has passed (block/blk-wbt.c: `RWB_WINDOW_NSEC`). Traces show 99 to 104 ms, because its timer counts ticks of up to
+/// 10 ms.
+const HELD: RangeInclusive<Nanos> = Nanos::from_millis(95)..=Nanos::from_millis(112);
+
+/// So many writes are in flight, at least, when it holds back others: the half of `RWB_DEF_DEPTH`.
+const IN_FLIGHT_IF_HELD: usize = 8;
+
 /// The event of the trace that a request waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
@@ -73,11 +82,14 @@ enum After {
     Issue(usize),
     /// The request with that index was complete.
     Completion(usize),
+    /// Linux held it back after it had issued the request with that index.
+    Held(usize),
 }
 
 /// Replays the trace on a device with that law that was just switched on:
 ///   1. a request is issued a pause after the completion that preceded it in the trace, or after the request issued
-///      before it, whichever was later. The pause is that of the trace;
+///      before it, whichever was later. The pause is that of the trace. A write that Linux held back is issued when all
+///      requests are complete, if that is earlier;
 ///   2. the device serves requests in the order in which they are issued now;
 ///   3. the program ends as long after the last completion as in the trace.
 ///
@@ -130,23 +142,26 @@ fn serve(law: &DeviceLaw, requests: &[TracedRequest]) -> Vec<Served> {
                 due.push(Reverse((requests[index].issued, index)));
                 continue;
             }
-            After::Issue(of) => &mut first[*of][0],
+            After::Issue(of) | After::Held(of) => &mut first[*of][0],
             After::Completion(of) => &mut first[*of][1],
         };
         next[index] = list.replace(index);
     }
     let mut device = LawDevice::new(law);
     let mut served = vec![Served { issued: Nanos::ZERO, completed: Nanos::ZERO }; requests.len()];
+    let mut all_done = Nanos::ZERO;
     while let Some(Reverse((at, index))) = due.pop() {
         let TracedRequest { issued, completed, kind, offset, bytes, bios } = requests[index];
         let done = device.serve(at, kind, offset, bytes, bios);
         served[index] = Served { issued: at, completed: done };
+        all_done = all_done.max(done);
         for (list, now, before) in [(first[index][0], at, issued), (first[index][1], done, completed)] {
             let mut waiting = list;
             while let Some(other) = waiting {
                 // 1
-                let pause = requests[other].issued.saturating_sub(before);
-                due.push(Reverse((now.saturating_add(pause), other)));
+                let due_at = now.saturating_add(requests[other].issued.saturating_sub(before));
+                let is_held = matches!(waits[other], After::Held(_));
+                due.push(Reverse((if is_held { due_at.min(all_done) } else { due_at }, other)));
                 waiting = next[other];
             }
         }
@@ -165,13 +180,22 @@ fn dependencies(requests: &[TracedRequest]) -> Vec<After> {
             done += 1;
         }
         let last = done.checked_sub(1).map(|place| completions[place]);
+        // The completions so far are those of requests before this one.
+        let in_flight = index - done;
         match (last, index.checked_sub(1)) {
+            (_, Some(before)) if is_held(&requests[before], request, in_flight) => After::Held(before),
             (Some(of), Some(before)) if requests[of].completed >= requests[before].issued => After::Completion(of),
             (_, Some(before)) => After::Issue(before),
             (_, None) => After::Start,
         }
     };
     requests.iter().enumerate().map(after).collect()
+}
+
+/// True if Linux held a write back after the request before it, with so many in flight when it was issued.
+fn is_held(before: &TracedRequest, request: &TracedRequest, in_flight: usize) -> bool {
+    let are_writes = [before, request].iter().all(|one| one.kind == TapeKind::Write);
+    are_writes && in_flight >= IN_FLIGHT_IF_HELD && HELD.contains(&(request.issued - before.issued))
 }
 
 /// Time with at least one request in flight.

@@ -115,6 +115,28 @@ fn requests_wait_for_what_preceded_them() {
     assert_eq!(replay.in_flight, Nanos(400 * micro));
 }
 
+/// Ten writes take 30 ms each on a device that serves one at a time. Another one follows 100 ms later.
+#[test]
+fn writes_that_linux_held_back_follow_when_all_are_complete() {
+    let milli = 1_000_000;
+    let trace = |pause: u64| {
+        let write = |issued: u64, completed: u64| request(issued * milli, completed * milli, TapeKind::Write, 4096);
+        let mut requests: Vec<TracedRequest> = (1..=12).map(|place| write(0, 30 * place)).collect();
+        requests.push(write(pause, 390));
+        BlockTrace { requests, elapsed: Nanos(390 * milli) }
+    };
+    let law =
+        |micros| DeviceLaw { write_gate: Some(Gate { request: Nanos::from_micros(micros), byte_picos: 0 }), ..law() };
+    let replayed = |micros, pause| replay(&law(micros), &trace(pause)).expect("a law for writes").served;
+    let fast = replayed(1000, 100);
+    assert!(fast[11].completed < Nanos::from_millis(20), "{fast:?}");
+    assert_eq!(fast[12].issued, fast[11].completed);
+    assert_eq!(replayed(30_000, 100)[12].issued, Nanos::from_millis(100));
+    // A program paused for 20 ms after the second write was complete.
+    let paused = replayed(1000, 80);
+    assert_eq!(paused[12].issued, paused[1].completed + Nanos::from_millis(20));
+}
+
 #[test]
 fn kinds_without_a_law_are_named() {
     let law = DeviceLaw { write_latency: None, flush: None, ..law() };
