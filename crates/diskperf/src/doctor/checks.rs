@@ -6,7 +6,7 @@ use kernel::observe::mount;
 use stats::{Ability, Check};
 use units::Nanos;
 
-use crate::doctor::kernel_versions::{OLDEST, Release};
+use crate::doctor::kernel_versions::{OLDEST_CALLS, Release, TRIED};
 
 /// File systems whose files have no visible device of their own, besides FUSE.
 const WITHOUT_DEVICE: [&str; 6] = ["overlay", "nfs", "nfs4", "cifs", "9p", "virtiofs"];
@@ -62,9 +62,12 @@ fn kernel(found: &Found) -> Check {
         return check(name, Ability::Partly, format!("{}: unknown version", found.kernel), None);
     };
     let lacks: Vec<String> = release.lacks().map(|(since, what)| format!("{what} (from {since})")).collect();
-    if release < OLDEST {
-        let why = format!("{release}; at least {OLDEST} is needed");
+    if release < OLDEST_CALLS {
+        let why = format!("{release}; at least {OLDEST_CALLS} is needed");
         check(name, Ability::No, why, Some("use a newer kernel"))
+    } else if release < TRIED[0] {
+        let why = format!("{release}: not tried, {} is the oldest that was; without {}", TRIED[0], lacks.join(", "));
+        check(name, Ability::Partly, why, Some("use a newer kernel"))
     } else if lacks.is_empty() {
         check(name, Ability::Yes, format!("{release}: has everything that diskperf uses"), None)
     } else {
@@ -505,7 +508,20 @@ mod tests {
     }
 
     fn state(found: &Found, name: &str) -> Ability {
-        checks(found).iter().find(|check| check.check == name).expect("such a check").state
+        named(found, name).state
+    }
+
+    fn named(found: &Found, name: &str) -> Check {
+        checks(found).into_iter().find(|check| check.check == name).expect("such a check")
+    }
+
+    #[test]
+    fn kernels_that_were_not_tried_are_named() {
+        let text = |kernel: &str| named(&Found { kernel: kernel.to_owned(), ..everything() }, "kernel").why;
+        let older = text("Linux 5.19.1");
+        assert!(older.starts_with("Linux 5.19: not tried, Linux 6.1 is the oldest that was; without "), "{older}");
+        assert_eq!(text("Linux 6.1.0"), "Linux 6.1, without proof of dirty pages (from Linux 6.5)");
+        assert_eq!(text("Linux 4.3.0"), "Linux 4.3; at least Linux 4.4 is needed");
     }
 
     #[test]
