@@ -1,7 +1,7 @@
 //! Another thread switches a name between two devices in a tight loop. Every write must go to the device that was
 //! checked, and never to the other.
 //!
-//! 30 tries of each kind; `DISKPERF_RACES` sets another number, 2,000 in `cargo xtask prove races`.
+//! 15 tries of each kind; `DISKPERF_RACES` sets another number, 2,000 in `cargo xtask prove races`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, symlink};
@@ -19,7 +19,7 @@ const MIB: u64 = 1 << 20;
 
 /// Default number of tries. Each needs 0.1 s of CPU time, because it inspects all devices and processes of the machine
 /// several times.
-const TRIES: u32 = 30;
+const TRIES: u32 = 15;
 
 /// The data that each try destroys: the signatures of a boot sector and of an LVM label.
 const PIECES: [(u64, &[u8]); 2] = [(510, &[0x55, 0xAA]), (512, b"LABELONE")];
