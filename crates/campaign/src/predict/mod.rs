@@ -5,12 +5,14 @@
 //!   2. the law of the own device comes from a file that you name, or from the results database, where `probe` stores
 //!      it. Without one there is no prediction: nothing else would show whether the traces explain the time;
 //!   3. the run is refused as `stats::predict` decides;
-//!   4. a mechanism of the law that was not measured is not modelled. The prediction names it;
+//!   4. a mechanism of the law that was not measured is not modelled. The prediction names it. If it is a gate, and the
+//!      prediction depends on it, there is none;
 //!   5. the range comes from stored checks of all commands and devices together.
 
 mod source;
 
 use machines::DeviceFile;
+use simulator::description::{DeviceLaw, LatencyTable};
 use simulator::replay;
 use stats::figures::summary::median;
 use stats::predict::{NEVER_MODELLED, Prediction, PredictionCheck, Refusal, refusal, spread};
@@ -59,6 +61,10 @@ pub fn predict(source: &Source, here: &DeviceFile, there: &DeviceFile, checks: &
         Ok(predicted) => predicted,
         Err(reason) => return refused(&mut prediction, reason, PROBE_WRITES),
     };
+    // 4
+    if let Err(reason) = without_gates(there, &source.traces, predicted) {
+        return refused(&mut prediction, reason, PROBE_AGAIN);
+    }
     prediction.predicted_s = Some(predicted);
     match spread(checks) {
         Ok(spread) => {
@@ -77,6 +83,35 @@ pub fn predict(source: &Source, here: &DeviceFile, there: &DeviceFile, checks: &
 /// The hint for a law without reads or writes.
 const PROBE_WRITES: &str = "probe a directory on that device, which measures reads and writes";
 
+/// The hint for a law without a gate.
+const PROBE_AGAIN: &str = "probe the device again while the machine is idle";
+
+/// The most by which the prediction may depend on unmeasured gates, as a share: as much as the replay on the own device
+/// may miss.
+const MOST_BY_GATES: f64 = 0.1;
+
+/// Refuses a prediction that depends on a gate that was not measured. Without one, the requests of a queue are served
+/// at once; the device may as well serve them one after the other.
+fn without_gates(device: &DeviceFile, traces: &[BlockTrace], predicted: f64) -> Result<(), String> {
+    for (key, reason) in device.unmeasured() {
+        let mut in_turn = device.law().clone();
+        match key {
+            "read_gate" => in_turn.read_gate = in_turn.read_latency.as_ref().and_then(LatencyTable::in_turn),
+            "write_gate" => in_turn.write_gate = in_turn.write_latency.as_ref().and_then(LatencyTable::in_turn),
+            _ => continue,
+        }
+        let at_most = elapsed(&in_turn, traces)?;
+        if at_most > predicted * (1.0 + MOST_BY_GATES) {
+            return Err(format!(
+                "the command queues requests, and {key} of {} is n.m. ({reason}): it takes {predicted:.3} to \
+                 {at_most:.3} s",
+                device.name
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The median seconds of the replays. Refuses traces with flushes if the time of a flush was not measured: they would
 /// take no time.
 fn seconds(device: &DeviceFile, traces: &[BlockTrace]) -> Result<f64, String> {
@@ -86,8 +121,12 @@ fn seconds(device: &DeviceFile, traces: &[BlockTrace]) -> Result<f64, String> {
     if let Some((_, reason)) = unmeasured.filter(|_| flushes > 0 && device.law().flush.is_none()) {
         return Err(format!("there are {flushes} flushes, and their time is n.m. on {}: {reason}", device.name));
     }
+    elapsed(device.law(), traces)
+}
+
+fn elapsed(law: &DeviceLaw, traces: &[BlockTrace]) -> Result<f64, String> {
     let replayed = traces.iter().map(|trace| {
-        replay(device.law(), trace).map(|replay| replay.elapsed.0 as f64 / NANOS).map_err(|no_law| no_law.to_string())
+        replay(law, trace).map(|replay| replay.elapsed.0 as f64 / NANOS).map_err(|no_law| no_law.to_string())
     });
     let replayed = replayed.collect::<Result<Vec<f64>, String>>()?;
     Ok(median(&replayed).unwrap_or(0.0))

@@ -109,6 +109,29 @@ fn flushes_without_a_measured_time_are_refused() {
 }
 
 #[test]
+fn queues_on_a_device_without_a_measured_gate_are_refused() {
+    let none = r#"read_gate = { value = "none", source = "inferred", from = "a test" }"#;
+    let text = include_str!("tests/device.toml").replace(none, r#"read_gate = { value = "n.m.", reason = "noisy" }"#);
+    let unknown = DeviceFile::read(&text.replace("NAME", "unknown"), "unknown").expect("a device");
+    assert_eq!(unknown.unmeasured().collect::<Vec<_>>(), [("read_gate", "noisy")]);
+    let here = device("here", 1000);
+    let predicted = |source: &Source| predict(source, &here, &unknown, &[]);
+    // One at a time.
+    assert_eq!(predicted(&source()).prediction.predicted_s, Some(0.02));
+    // Two together.
+    let mut queued = source();
+    queued.traces[0].requests.iter_mut().enumerate().for_each(|(index, request)| {
+        let issued = Nanos::from_millis(4 * (index as u64 / 2));
+        (request.issued, request.completed) = (issued, issued + Nanos::from_millis(1));
+    });
+    let Predicted { prediction, refused } = predicted(&queued);
+    let (reason, _) = refused.expect("a reason");
+    assert!(reason.contains("read_gate of unknown is n.m. (noisy)"), "{reason}");
+    assert_eq!((prediction.predicted_s, prediction.reason), (None, Some(reason)));
+    assert_eq!(predict(&queued, &here, &here, &[]).refused, None);
+}
+
+#[test]
 fn settings_change_the_prediction() {
     let mut half = device("here", 1000);
     half.set("read_latency=x0.5").expect("a figure of the law");

@@ -12,12 +12,6 @@ pub trait Player: TapePlayer {
     fn cpu_wait(&self) -> Option<Nanos>;
 }
 
-impl Player for kernel::TapeFile {
-    fn cpu_wait(&self) -> Option<Nanos> {
-        kernel::cpu_wait()
-    }
-}
-
 impl Player for simulator::LawDevice {
     fn cpu_wait(&self) -> Option<Nanos> {
         Some(Nanos::ZERO)

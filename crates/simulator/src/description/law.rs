@@ -66,6 +66,15 @@ pub struct LatencyTable {
     pub points: Vec<Latency>,
 }
 
+impl LatencyTable {
+    /// The gate of a device that serves requests one after the other. `None` for an empty table.
+    pub fn in_turn(&self) -> Option<Gate> {
+        let (smallest, largest) = (self.points.first()?, self.points.last()?);
+        let byte_picos = largest.time.0.saturating_mul(1000) / u64::from(largest.bytes.max(1));
+        Some(Gate { request: smallest.time, byte_picos })
+    }
+}
+
 /// The time of a request of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
