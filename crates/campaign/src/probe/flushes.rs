@@ -76,7 +76,8 @@ fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<
         return Ok(hidden("flushes take no time"));
     }
     // 3
-    let [one, other] = [&after_pauses, &after_writes].map(|flushes| latency_after(flushes, write));
+    let share = session.player.share();
+    let [one, other] = [&after_pauses, &after_writes].map(|flushes| latency_after(flushes, share, write));
     Ok(session.undisturbed(lower(one, other)))
 }
 

@@ -5,13 +5,14 @@
 //!      to the device and back, and for its own waking; a block trace has that in its pauses, so a prediction would
 //!      count it twice;
 //!   2. the recording must have every request of the tape in order, and none may be longer than the program waited for
-//!      it. Otherwise, or without the rights to record, the times are those of the program.
+//!      it. Otherwise, or without the rights to record, the times from then on are those of the program.
 
 use std::io::BufReader;
 
 use jobs::block_trace;
 use kernel::TapeFile;
 use kernel::observe::block_recorder::{BlockRecorder, recorded_device};
+use stats::probe::latency::{OF_DEVICE, OF_PROGRAM};
 use units::Nanos;
 use workload::{Served, Tape, TapeKind, TapePlayer, TapeRequest, TracedRequest};
 
@@ -53,7 +54,13 @@ impl TapePlayer for RecordedFile {
         recorder.stop();
         let served = served?;
         // 2
-        Ok(if is_started { recorded(recorder, tape, &served) } else { None }.unwrap_or(served))
+        match recorded(recorder, tape, &served).filter(|_| is_started) {
+            Some(times) => Ok(times),
+            None => {
+                self.recorder = None;
+                Ok(served)
+            }
+        }
     }
 
     fn rest(&mut self, time: Nanos) -> Result<(), Self::Fault> {
@@ -64,6 +71,10 @@ impl TapePlayer for RecordedFile {
 impl Player for RecordedFile {
     fn cpu_wait(&self) -> Option<Nanos> {
         kernel::cpu_wait()
+    }
+
+    fn share(&self) -> f64 {
+        if self.recorder.is_some() { OF_DEVICE } else { OF_PROGRAM }
     }
 }
 

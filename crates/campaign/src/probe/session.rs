@@ -1,5 +1,6 @@
 //! A session with one device: builds tapes, plays them, and watches how long the probe waited for a CPU.
 
+use stats::probe::latency::OF_PROGRAM;
 use stats::probe::{MOST_CPU_WAIT, Measured, NotMeasured};
 use units::{Nanos, Prng};
 use workload::{Served, Tape, TapeKind, TapePlayer, TapeRequest};
@@ -10,6 +11,11 @@ use super::Settings;
 pub trait Player: TapePlayer {
     /// Time for which the probe was ready to run, but waited for a CPU. `None` if it is not known.
     fn cpu_wait(&self) -> Option<Nanos>;
+
+    /// The percentile of latencies, as a share: lower if the times are those for which a program waits.
+    fn share(&self) -> f64 {
+        OF_PROGRAM
+    }
 }
 
 impl Player for simulator::LawDevice {
