@@ -20,12 +20,13 @@ use crate::process;
 pub const SERIES: [&str; 2] = ["6.1", "6.12"];
 
 /// The packages with the tools.
-const TOOLS: [&str; 19] = [
+const TOOLS: [&str; 20] = [
     "bcache-tools",
     "btrfs-progs",
     "busybox-static",
     "cryptsetup-bin",
     "dmsetup",
+    "dropbear-bin",
     "e2fsprogs",
     "fdisk",
     "kmod",

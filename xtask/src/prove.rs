@@ -68,7 +68,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 47] = [
+const EXPERIMENTS: [Experiment; 48] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -282,6 +282,7 @@ const EXPERIMENTS: [Experiment; 47] = [
     hosts::BRIDGE,
     hosts::CHOOSE,
     hosts::FAILURE,
+    hosts::GUESTS,
     steady_tests::QUIET,
     steady_tests::BUSY,
     steady_tests::ONE_PROCESSOR,
@@ -297,7 +298,8 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     if chosen.iter().any(|experiment| uses_distributed(experiment)) {
         test::make_dist(Profile::Distributed)?;
     }
-    if chosen.iter().any(|experiment| experiment.name.starts_with("elsewhere")) {
+    let needs_guests = |name: &str| name.starts_with("elsewhere") || name == hosts::GUESTS.name;
+    if chosen.iter().any(|experiment| needs_guests(experiment.name)) {
         guests::provide()?;
     }
     if chosen.iter().any(|experiment| experiment.name.starts_with("hosts")) {

@@ -1,5 +1,5 @@
-//! Several hosts on one computer, started by MPI (`crates/diskperf/benches/hosts.rs`). Their ranks share its
-//! processors, so a start is later, and a rate is lower, than on real hosts.
+//! Several hosts on one computer, started by MPI (`crates/diskperf/benches/hosts/`). They share its processors, so a
+//! start is later, and a rate is lower, than on real hosts.
 
 use serde_json::Value;
 
@@ -23,6 +23,17 @@ const WATCHED_S: f64 = 10.0;
 /// The time from the death of a host to the end of the run, in seconds.
 const END_S: f64 = 5.0;
 
+/// Undisturbed rounds of two guests, at least.
+const ROUNDS: u64 = 10;
+
+/// The largest difference between the clocks that diskperf found and those that the guests show, in seconds. They show
+/// hundredths, one after the other.
+const CLOCKS_S: f64 = 2.0;
+
+/// The time from the loss of a guest to its name, in seconds: ten times the patience of 3 s, a round, and the time for
+/// a look at a slow guest.
+const LOST_S: f64 = 40.0;
+
 /// The hosts of the experiments with four.
 const HOSTS: u64 = 4;
 
@@ -45,6 +56,10 @@ pub const CHOOSE: Experiment =
 /// A killed host, with each MPI library.
 pub const FAILURE: Experiment =
     Experiment { name: "hosts-failure", command: &benchmark("failure"), figures: 2, judge: failure };
+
+/// Two guests, started through ssh, with each MPI library.
+pub const GUESTS: Experiment =
+    Experiment { name: "hosts-guests", command: &benchmark("guests"), figures: 6, judge: guests };
 
 /// The command that runs a part of the benchmark.
 const fn benchmark(part: &'static str) -> [&'static str; 9] {
@@ -132,6 +147,53 @@ fn failure(line: &Value) -> Option<Figure> {
     })
 }
 
+/// The line of undisturbed guests, of a paused one, or of one that was cut off.
+fn guests(line: &Value) -> Option<Figure> {
+    let status = line["status"].as_i64();
+    let ended = status.map_or_else(|| "no exit status".to_owned(), |status| format!("exit status {status}"));
+    if let Some(library) = line["guests"].as_str() {
+        let (rounds, median) = (line["rounds"].as_u64()?, line["median_us"].as_f64()?);
+        let difference = (line["offset_s"].as_f64()? - line["clocks_apart_s"].as_f64()?).abs();
+        let kernels: Vec<&str> = line["kernels"].as_array()?.iter().filter_map(Value::as_str).collect();
+        let are_different = kernels.len() == 2 && kernels[0] != kernels[1];
+        return Some(Figure {
+            what: format!("two guests, started through ssh ({library}), Linux {}", kernels.join(" and ")),
+            asked: format!("both measured in {ROUNDS} rounds, clocks as /proc/uptime within {CLOCKS_S} s"),
+            measured: format!(
+                "{rounds} rounds, started within {median:.0} us (median), clocks within {difference:.2} s"
+            ),
+            reached: status == Some(0)
+                && line["measured"] == true
+                && line["hosts"] == serde_json::json!(["n0", "n1"])
+                && are_different
+                && rounds >= ROUNDS
+                && difference <= CLOCKS_S,
+        });
+    }
+    if let Some(library) = line["paused"].as_str() {
+        let (pause, named) = (line["pause_s"].as_f64()?, line["named_s"].as_f64()?);
+        let (rounds, asked) = (line["rounds"].as_u64()?, line["asked_rounds"].as_u64()?);
+        return Some(Figure {
+            what: format!("a guest of two that stands still for {pause} s ({library})"),
+            asked: "named meanwhile, then all rounds, exit status 0".to_owned(),
+            measured: format!("named after {named:.1} s, {rounds} of {asked} rounds, {ended}"),
+            reached: status == Some(0) && named < pause && rounds == asked,
+        });
+    }
+    let (library, named) = (line["cut"].as_str()?, line["named_s"].as_f64()?);
+    let (stored, before) = (line["rounds_stored"].as_u64()?, line["rounds_before"].as_u64()?);
+    let ended = line["ended_s"].as_f64().map_or_else(
+        || "the launcher still waits for the host".to_owned(),
+        |seconds| format!("{ended} after {seconds:.0} s"),
+    );
+    Some(Figure {
+        what: format!("a guest of two that loses its power, with a patience of 3 s ({library})"),
+        asked: format!("named within {LOST_S} s, finished rounds stored, no exit status 0"),
+        measured: format!("named after {named:.0} s, {stored} rounds stored, {before} before the cut; {ended}"),
+        reached: status != Some(0) && named <= LOST_S && stored >= before && before >= 2,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -205,5 +267,42 @@ mod tests {
         assert!(!reached(json!(0), 2.1, true, 2) && !reached(Value::Null, 2.1, true, 2));
         assert!(!reached(json!(1), 5.1, true, 2) && !reached(json!(1), 2.1, false, 2));
         assert!(!reached(json!(1), 2.1, true, 1) && !reached(json!(1), 2.1, true, 3));
+    }
+
+    #[test]
+    fn guests_that_are_not_both_measured_are_missed() {
+        let reached = |status: i64, hosts: Value, kernel: &str, rounds: u64, offset: f64| {
+            let line = json!({
+                "guests": "mpich", "status": status, "hosts": hosts, "kernels": ["6.1.0", kernel], "measured": true,
+                "rounds": rounds, "median_us": 900.0, "clocks_apart_s": -4.0, "offset_s": offset,
+            });
+            guests(&line).expect("a figure").reached
+        };
+        let both = json!(["n0", "n1"]);
+        assert!(reached(0, both.clone(), "6.12.1", 10, -5.9));
+        assert!(!reached(1, both.clone(), "6.12.1", 10, -4.0) && !reached(0, json!(["n0"]), "6.12.1", 10, -4.0));
+        assert!(!reached(0, both.clone(), "6.1.0", 10, -4.0) && !reached(0, both.clone(), "6.12.1", 9, -4.0));
+        assert!(!reached(0, both, "6.12.1", 10, -6.1));
+    }
+
+    #[test]
+    fn silent_guests_must_be_named() {
+        let paused = |status: i64, named: f64, rounds: u64| {
+            let line = json!({
+                "paused": "mpich", "pause_s": 20.0, "named_s": named, "status": status, "rounds": rounds,
+                "asked_rounds": 10,
+            });
+            guests(&line).expect("a figure").reached
+        };
+        assert!(paused(0, 5.0, 10) && !paused(1, 5.0, 10) && !paused(0, 21.0, 10) && !paused(0, 5.0, 9));
+        let cut = |status: Value, named: f64, stored: u64| {
+            let line = json!({
+                "cut": "mpich", "named_s": named, "status": status, "ended_s": null, "rounds_before": 2,
+                "rounds_stored": stored,
+            });
+            guests(&line).expect("a figure").reached
+        };
+        assert!(cut(json!(1), 31.0, 3) && cut(Value::Null, 31.0, 2));
+        assert!(!cut(json!(0), 31.0, 3) && !cut(json!(1), 41.0, 3) && !cut(json!(1), 31.0, 1));
     }
 }

@@ -1,6 +1,6 @@
 //! The kernels and tools of guests, which `cargo xtask test` unpacks from Debian's packages. They are not installed.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl Kernel {
         archive.file("/etc/group", b"root:x:0:\ndisk:x:6:\nuser:x:1000:\n");
         archive.link("/etc/mtab", "/proc/self/mounts");
         let mut all = files(plan)?;
-        all.insert(("/bin/busybox".to_owned(), busybox.clone()));
+        all.insert("/bin/busybox".to_owned(), busybox.clone());
         for (path, here) in all {
             archive.file(&path, &fs::read(&here).map_err(|error| format!("{}: {error}", here.display()))?);
         }
@@ -102,7 +102,7 @@ impl Kernel {
 
 /// A tool with the libraries that it needs: paths in the guest, and paths here. The tool is in `/sbin`, before
 /// BusyBox's tools of the same name.
-pub(super) fn tool_with_libraries(name: &str) -> Result<BTreeSet<(String, PathBuf)>, String> {
+pub(super) fn tool_with_libraries(name: &str) -> Result<BTreeMap<String, PathBuf>, String> {
     let root = folder().join(ROOT);
     let find = |folders: &[&str], name: &str| {
         let path = folders.iter().map(|folder| root.join(folder).join(name)).find(|path| path.is_file());
@@ -110,18 +110,32 @@ pub(super) fn tool_with_libraries(name: &str) -> Result<BTreeSet<(String, PathBu
     };
     let (path, loader) = (find(&TOOLS, name)?, find(&LIBRARIES, LOADER)?);
     let search: Vec<String> = LIBRARIES.iter().map(|folder| root.join(folder).display().to_string()).collect();
-    let mut command = Command::new(&loader);
-    command.args(["--library-path", &search.join(":"), "--list"]).arg(&path);
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{}: {error}", loader.display()))?;
-    let listed = String::from_utf8_lossy(&output.stdout);
-    let mut all = BTreeSet::from([(format!("/sbin/{name}"), path)]);
-    // A static program needs no library, and the loader refuses it.
-    let needed = if output.status.success() { libraries(&listed)? } else { Vec::new() };
+    let needed = needed(&loader, &["--library-path", &search.join(":")], &path)?;
+    let mut all = BTreeMap::from([(format!("/sbin/{name}"), path)]);
     if !needed.is_empty() {
-        all.insert((format!("/lib64/{LOADER}"), loader));
+        all.insert(format!("/lib64/{LOADER}"), loader);
     }
     all.extend(needed.into_iter().map(|(name, here)| (format!("/lib/x86_64-linux-gnu/{name}"), here)));
     Ok(all)
+}
+
+/// A program or library of this machine with the libraries that it needs, for [`Plan::files`]: paths in the guest, and
+/// paths here. They are the same, because a program may look for files next to itself.
+pub fn installed(path: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+    let loader = Path::new("/lib64").join(LOADER);
+    let needed = needed(&loader, &[], path)?;
+    let loader = if needed.is_empty() { None } else { Some(loader) };
+    let all = [path.to_owned()].into_iter().chain(loader).chain(needed.into_iter().map(|(_, here)| here));
+    Ok(all.map(|path| (path.display().to_string(), path)).collect())
+}
+
+/// The libraries that a program needs, with their paths, as this loader finds them. A static program needs no library,
+/// and the loader refuses it.
+fn needed(loader: &Path, options: &[&str], program: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+    let mut command = Command::new(loader);
+    command.args(options).arg("--list").arg(program);
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{}: {error}", loader.display()))?;
+    if output.status.success() { libraries(&String::from_utf8_lossy(&output.stdout)) } else { Ok(Vec::new()) }
 }
 
 /// The libraries in a list of the loader: `libc.so.6 => /lib/libc.so.6 (0x1)`. The kernel's own library and the loader

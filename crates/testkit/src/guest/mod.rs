@@ -21,7 +21,7 @@ mod cpio;
 mod kernels;
 mod modules;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 
 use crate::{ProgramOutput, tool};
 
-pub use self::kernels::{FOLDER, Kernel, folder, missing_requirement};
+pub use self::kernels::{FOLDER, Kernel, folder, installed, missing_requirement};
 
 /// Skips the test if guests cannot run here, or gives this kernel: `let kernel = need_guest!("6.1");`.
 #[macro_export]
@@ -338,12 +338,14 @@ fn text(file: &File, most: u64) -> String {
     text.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect()
 }
 
-/// The files of the first file system, without those of the kernel: paths in the guest, and paths here.
-fn files(plan: &Plan) -> Result<BTreeSet<(String, PathBuf)>, String> {
-    let mut all: BTreeSet<(String, PathBuf)> = plan.files.iter().cloned().collect();
+/// The files of the first file system, without those of the kernel: paths in the guest, and paths here. The files of
+/// the plan replace those of the tools.
+fn files(plan: &Plan) -> Result<BTreeMap<String, PathBuf>, String> {
+    let mut all = BTreeMap::new();
     for name in &plan.tools {
         all.extend(kernels::tool_with_libraries(name)?);
     }
+    all.extend(plan.files.iter().cloned());
     Ok(all)
 }
 

@@ -2,7 +2,7 @@
 //! `cargo xtask prove hosts` judges. Needs root, and the bridge that `cargo xtask test` builds.
 //!
 //! ```text
-//!   cargo bench --package diskperf --bench hosts -- start|disks|bridge|choose|failure
+//!   cargo bench --package diskperf --bench hosts -- start|disks|bridge|choose|failure|guests
 //! ```
 //!
 //! Without a name, all of these:
@@ -11,17 +11,19 @@
 //!   - *disks*: four hosts with a slow disk each, together and one at a time;
 //!   - *bridge*: the CPU time of `diskperf-mpi` while `diskperf` measures;
 //!   - *choose*: four hosts compare two disks that all of them share;
-//!   - *failure*: a host of three is killed.
+//!   - *failure*: a host of three is killed;
+//!   - *guests*: two guests with a kernel and a clock of their own, started through ssh. One is paused, then cut off.
 //!
-//! All ranks share the processors of this computer, so the figures say nothing about real hosts.
+//! All ranks and guests share the processors of this computer, so the figures say nothing about real hosts.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../../tests/common/mod.rs"]
 mod common;
 #[allow(dead_code, reason = "shared with tests")]
-#[path = "../tests/made/ground.rs"]
+#[path = "../../tests/made/ground.rs"]
 mod ground;
+mod guests;
 #[allow(dead_code, unused_imports, unused_macros, reason = "shared with tests")]
-#[path = "../tests/hosts/ranks.rs"]
+#[path = "../../tests/hosts/ranks.rs"]
 mod ranks;
 
 use std::fs;
@@ -77,12 +79,13 @@ fn main() {
     if words.iter().all(|word| word != "--bench") {
         return;
     }
-    let parts: [(&str, Part); 5] = [
+    let parts: [(&str, Part); 6] = [
         ("start", || with_each_library(start)),
         ("disks", disks),
         ("bridge", || with_each_library(bridge)),
         ("choose", choose),
         ("failure", || with_each_library(failure)),
+        ("guests", || with_each_library(guests::run)),
     ];
     let is_named = |name: &str| words.iter().any(|word| word == name);
     let all = !parts.iter().any(|(name, _)| is_named(name));
@@ -109,14 +112,19 @@ fn rate(document: &Value) -> f64 {
     cell["rate"]["per_second"].as_f64().unwrap_or_else(|| panic!("no rate: {cell:#}"))
 }
 
-/// The differences that diskperf prints: those between the first operations, plus the uncertainty of the clocks.
+/// The differences that diskperf prints, in microseconds: those between the first operations of each round, plus the
+/// uncertainty of the clocks.
+fn spreads_us(document: &Value) -> Vec<f64> {
+    let us = |spread: &Value| Some((spread["nanos"].as_u64()? + spread["uncertainty_ns"].as_u64()?) as f64 / 1e3);
+    let rounds = document["cells"][0]["rounds"].as_array();
+    rounds.into_iter().flatten().filter_map(|round| us(&round["start_spread"])).collect()
+}
+
 fn start(library: Library) -> Result<(), String> {
     let hosts = Hosts::new(library)?;
     let words = with(&READS, &["data", "--time", "200ms", "--rounds", STARTS, "--json"]);
     let document = document(hosts.launcher(2, "host_with_clock", &words).spawn().expect("a launcher"));
-    let nanos = |spread: &Value| Some((spread["nanos"].as_u64()? + spread["uncertainty_ns"].as_u64()?) as f64);
-    let rounds = document["cells"][0]["rounds"].as_array().expect("rounds");
-    let mut spreads: Vec<f64> = rounds.iter().filter_map(|round| nanos(&round["start_spread"])).collect();
+    let mut spreads = spreads_us(&document);
     spreads.sort_by(f64::total_cmp);
     let host = &document["run"]["hosts"][1];
     println!(
@@ -124,8 +132,8 @@ fn start(library: Library) -> Result<(), String> {
         json!({
             "start": library.name,
             "rounds": spreads.len(),
-            "median_us": median(&spreads).map(|nanos| nanos / 1e3),
-            "largest_us": spreads.last().map(|nanos| nanos / 1e3),
+            "median_us": median(&spreads),
+            "largest_us": spreads.last(),
         })
     );
     println!(
