@@ -30,8 +30,8 @@ const ROUNDS: u64 = 10;
 /// hundredths, one after the other.
 const CLOCKS_S: f64 = 2.0;
 
-/// The time from the loss of a guest to its name, in seconds: ten times the patience of 3 s, a round, and the time for
-/// a look at a slow guest.
+/// The time from the loss of a guest to its name, in seconds: ten times the patience of 3 s, a round, and one
+/// poll of a slow guest.
 const LOST_S: f64 = 40.0;
 
 /// The hosts of the experiments with four.

@@ -111,8 +111,12 @@ fn flushes_without_a_measured_time_are_refused() {
 #[test]
 fn queues_on_a_device_without_a_measured_gate_are_refused() {
     let none = r#"read_gate = { value = "none", source = "inferred", from = "a test" }"#;
-    let text = include_str!("tests/device.toml").replace(none, r#"read_gate = { value = "n.m.", reason = "noisy" }"#);
-    let unknown = DeviceFile::read(&text.replace("NAME", "unknown"), "unknown").expect("a device");
+    let without_gate = |reason: &str| {
+        let gate = format!(r#"read_gate = {{ value = "n.m.", reason = "{reason}" }}"#);
+        let text = include_str!("tests/device.toml").replace(none, &gate).replace("NAME", "unknown");
+        DeviceFile::read(&text, "unknown").expect("a device")
+    };
+    let unknown = without_gate("noisy");
     assert_eq!(unknown.unmeasured().collect::<Vec<_>>(), [("read_gate", "noisy")]);
     let here = device("here", 1000);
     let predicted = |source: &Source| predict(source, &here, &unknown, &[]);
@@ -126,8 +130,11 @@ fn queues_on_a_device_without_a_measured_gate_are_refused() {
     });
     let Predicted { prediction, refused } = predicted(&queued);
     let (reason, _) = refused.expect("a reason");
-    assert!(reason.contains("read_gate of unknown is n.m. (noisy)"), "{reason}");
+    assert!(reason.contains("n.m. on unknown: read_gate (noisy); it takes 0.020 to "), "{reason}");
     assert_eq!((prediction.predicted_s, prediction.reason), (None, Some(reason)));
+    for overlapping in [BELOW_LIMIT, BUCKET_FIRST] {
+        assert_eq!(predict(&queued, &here, &without_gate(overlapping), &[]).refused, None, "{overlapping}");
+    }
     assert_eq!(predict(&queued, &here, &here, &[]).refused, None);
 }
 

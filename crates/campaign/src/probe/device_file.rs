@@ -1,7 +1,6 @@
 //! The findings of a probe as a device's file, for `predict` and the simulator.
 
 use machines::{DeviceFile, Figure, MeasuredOn, Origin, Point};
-use stats::probe::latency::OF_DEVICE;
 use stats::probe::{Estimate, Measured, NotMeasured};
 use units::Nanos;
 
@@ -9,11 +8,8 @@ use crate::error::CampaignError;
 
 use super::findings::{Bucket, Direction, Findings, Scope};
 
-/// The statistic of latencies for which diskperf waited.
+/// The statistic of latencies.
 const PERCENTILE: &str = "diskperf probe, 20th percentile";
-
-/// The statistic of latencies in the block trace.
-const RECORDED: &str = "diskperf probe, block trace, median";
 
 /// The statistic of rates.
 const LINE: &str = "diskperf probe, line through the last completions";
@@ -34,13 +30,12 @@ pub fn device_file(
     if latencies.into_iter().all(|(_, latency)| latency.is_err()) {
         return Err(CampaignError::NoLaw(name.to_owned()));
     }
-    let statistic = if findings.share == OF_DEVICE { RECORDED } else { PERCENTILE };
     let mut figures = Vec::new();
     let mut add = |key: &str, figure: Figure| figures.push((key.to_owned(), figure));
     add("capacity", Figure::number(findings.capacity, Origin::measured(BY_DESIGN, 1)));
     add("alignment", Figure::number(findings.alignment.into(), Origin::measured(BY_DESIGN, 1)));
     for (of, direction) in [("read", &findings.reads), ("write", &findings.writes)] {
-        let table = table(direction, statistic);
+        let table = table(direction);
         let is_known = matches!(table, Figure::Table { .. });
         add(&format!("{of}_latency"), table);
         let gates = [("request", direction.gate_request, 1.0), ("byte", direction.gate_byte, THOUSANDTHS)];
@@ -55,7 +50,7 @@ pub fn device_file(
     }
     match findings.flush_base {
         Ok(_) => {
-            add("flush.base", number(findings.flush_base, 1.0, statistic));
+            add("flush.base", number(findings.flush_base, 1.0, PERCENTILE));
             add("flush.drain", number(findings.flush_drain, 1.0, LINE));
         }
         Err(why) => add("flush", unmeasured(Some(why))),
@@ -100,7 +95,7 @@ fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, fac
 }
 
 /// The latencies that are measured; the reason of the first, if none is.
-fn table(direction: &Direction, statistic: &str) -> Figure {
+fn table(direction: &Direction) -> Figure {
     let nanos = |value: f64| Nanos(value.round() as u64);
     let point = |(bytes, latency): &(u32, Measured)| {
         let Estimate { value, low, high, .. } = latency.ok()?;
@@ -109,7 +104,7 @@ fn table(direction: &Direction, statistic: &str) -> Figure {
     let points: Vec<Point> = direction.latency.iter().filter_map(point).collect();
     let samples = direction.latency.iter().filter_map(|(_, latency)| latency.ok()).map(|latency| latency.samples).min();
     match samples {
-        Some(samples) => Figure::Table { points, origin: Origin::measured(statistic, samples.into()) },
+        Some(samples) => Figure::Table { points, origin: Origin::measured(PERCENTILE, samples.into()) },
         None => match direction.latency.first() {
             Some((_, latency)) => unmeasured(latency.err()),
             None => Figure::unmeasured("not probed"),

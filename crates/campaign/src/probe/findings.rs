@@ -14,8 +14,6 @@ pub struct Findings {
     pub capacity: u64,
     /// Smallest unit of offsets and sizes, in bytes.
     pub alignment: u32,
-    /// The percentile of the latencies, as a share.
-    pub share: f64,
     /// Reads.
     pub reads: Direction,
     /// Writes.
@@ -120,7 +118,6 @@ impl Findings {
         Findings {
             capacity: session.player.capacity(),
             alignment: session.player.alignment(),
-            share: latencies.share,
             reads: direction(latencies.reads, NOT_TRIED),
             writes: direction(latencies.writes, of_writes),
             requests: bucket,

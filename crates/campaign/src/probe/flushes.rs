@@ -76,8 +76,7 @@ fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<
         return Ok(hidden("flushes take no time"));
     }
     // 3
-    let share = session.player.share();
-    let [one, other] = [&after_pauses, &after_writes].map(|flushes| latency_after(flushes, share, write));
+    let [one, other] = [&after_pauses, &after_writes].map(|flushes| latency_after(flushes, write));
     Ok(session.undisturbed(lower(one, other)))
 }
 

@@ -44,8 +44,6 @@ const LEAST_SPREAD: f64 = 1.5e6;
 pub(crate) struct Latencies {
     pub(crate) reads: Vec<(u32, Measured)>,
     pub(crate) writes: Vec<(u32, Measured)>,
-    /// The percentile, as a share.
-    pub(crate) share: f64,
     /// True if small reads spread as widely as those of a rotating disk.
     pub(crate) spread: bool,
 }
@@ -60,18 +58,16 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Latenci
     let spread = small_reads.and_then(|served| spread(&served)).is_some_and(|spread| spread > LEAST_SPREAD);
     // 2. A rotating disk turns anyway.
     let in_bursts = if spread { Vec::new() } else { in_bursts(session, &sizes, kinds)? };
-    let share = session.player.share();
     let table = |kind: TapeKind| -> Vec<(u32, Measured)> {
         let is_played = kinds.contains(&kind);
         let latency = |bytes: &u32| {
-            let [one, other] =
-                [&after_pauses, &in_bursts].map(|series| latency(&times_of(series, kind, *bytes), share));
+            let [one, other] = [&after_pauses, &in_bursts].map(|series| latency(&times_of(series, kind, *bytes)));
             // 3
             (*bytes, session.undisturbed(lower(one, other)))
         };
         if is_played { sizes.iter().map(latency).collect() } else { Vec::new() }
     };
-    Ok(Latencies { reads: table(TapeKind::Read), writes: table(TapeKind::Write), share, spread })
+    Ok(Latencies { reads: table(TapeKind::Read), writes: table(TapeKind::Write), spread })
 }
 
 /// Requests with their times.

@@ -13,7 +13,7 @@
 
 use stats::probe::gate::{AtSize, gate};
 use stats::probe::knee::{Limit, limit};
-use stats::probe::{Estimate, Measured, NotMeasured};
+use stats::probe::{BUCKET_FIRST, Estimate, Measured, NotMeasured};
 use units::Nanos;
 use workload::TapeKind;
 
@@ -232,7 +232,7 @@ pub(crate) fn without_buckets(findings: &Findings, bytes: u32, limit: Limit) -> 
         requests || of_bytes
     };
     match limit.gate {
-        Ok(rate) if is_bucket(&rate) => Limit { gate: hidden("a bucket limits first"), ..limit },
+        Ok(rate) if is_bucket(&rate) => Limit { gate: hidden(BUCKET_FIRST), ..limit },
         _ => limit,
     }
 }

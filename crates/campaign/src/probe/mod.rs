@@ -11,15 +11,13 @@
 //!   2. a device whose latencies spread widely may be a rotating disk. Then its rotation decides what follows;
 //!   3. other devices are probed at depth: the largest requests first, after a rest before each size;
 //!   4. writes and flushes are played only on a file of our own or on a simulation;
-//!   5. if the kernel's block trace can be recorded, the times at depth 1 are those of the device alone;
-//!   6. figures of a step in which the probe waited for a CPU for more than a tenth of the time do not count.
+//!   5. figures of a step in which the probe waited for a CPU for more than a tenth of the time do not count.
 
 mod device_file;
 mod findings;
 mod flushes;
 mod latencies;
 mod limits;
-mod recorded_file;
 mod rotating;
 mod rows;
 mod sector_reads;

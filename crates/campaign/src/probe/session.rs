@@ -1,6 +1,5 @@
 //! A session with one device: builds tapes, plays them, and watches how long the probe waited for a CPU.
 
-use stats::probe::latency::OF_PROGRAM;
 use stats::probe::{MOST_CPU_WAIT, Measured, NotMeasured};
 use units::{Nanos, Prng};
 use workload::{Served, Tape, TapeKind, TapePlayer, TapeRequest};
@@ -11,10 +10,11 @@ use super::Settings;
 pub trait Player: TapePlayer {
     /// Time for which the probe was ready to run, but waited for a CPU. `None` if it is not known.
     fn cpu_wait(&self) -> Option<Nanos>;
+}
 
-    /// The percentile of latencies, as a share: lower if the times are those for which a program waits.
-    fn share(&self) -> f64 {
-        OF_PROGRAM
+impl Player for kernel::TapeFile {
+    fn cpu_wait(&self) -> Option<Nanos> {
+        kernel::cpu_wait()
     }
 }
 

@@ -9,7 +9,6 @@ use kernel::sys::name::Shown;
 use kernel::{PathFault, TapeFile};
 use units::Bytes;
 
-use super::recorded_file::RecordedFile;
 use crate::error::CampaignError;
 use crate::signals::Stop;
 use crate::targets::{DeviceArgument, Site, Target, TargetArgument, TargetKind};
@@ -66,8 +65,8 @@ impl ProbeTarget {
     }
 
     /// Opens a device or file for reading only.
-    pub fn open(path: &Path, storage: &Storage, stop: &Stop) -> Result<RecordedFile, CampaignError> {
-        Ok(RecordedFile::new(TapeFile::to_read(path, storage, stop.flag())?, path))
+    pub fn open(path: &Path, storage: &Storage, stop: &Stop) -> Result<TapeFile, CampaignError> {
+        Ok(TapeFile::to_read(path, storage, stop.flag())?)
     }
 
     /// Creates a file of our own.
@@ -76,8 +75,8 @@ impl ProbeTarget {
         bytes: u64,
         stop: &Stop,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<RecordedFile, CampaignError> {
-        Ok(RecordedFile::new(TapeFile::create(directory, bytes, stop.flag(), progress)?, directory))
+    ) -> Result<TapeFile, CampaignError> {
+        Ok(TapeFile::create(directory, bytes, stop.flag(), progress)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Two guests as hosts: each has a kernel, a clock and a disk of its own. On the first host, the launcher starts the
 //! ranks; on the second one, it starts them through ssh.
 //!
-//! One is paused, and later its power is cut: it ends without a word, as no killed process does.
+//! One is paused, and later its power is cut: the connection stays open without an answer, unlike after a killed process.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -126,7 +126,7 @@ impl First {
     }
 
     fn stored_rounds(&mut self) -> Result<usize, String> {
-        // There is no run yet, or there is one.
+        // Before the first round is stored, `show` fails and prints no JSON.
         let shown = self.guest.run("stored")?.out;
         let stored: Value = serde_json::from_str(&shown).unwrap_or_default();
         Ok(stored["cells"][0]["rounds"].as_array().map_or(0, Vec::len))
@@ -253,8 +253,8 @@ fn paused(first: &mut First, second: &Guest) -> Result<(), String> {
     Ok(())
 }
 
-/// The second host ends without a word. Launchers wait for their part on that host, Open MPI for longer than this
-/// looks.
+/// The second host ends without a word. Launchers wait for their daemon on that host; Open MPI's waits longer than
+/// [`LAUNCHER`].
 fn cut(first: &mut First, second: Guest) -> Result<(), String> {
     first.begin(&patient(&["--rounds", "1000"]))?;
     first.wait_for_rounds(2)?;

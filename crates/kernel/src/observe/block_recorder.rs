@@ -142,7 +142,7 @@ impl BlockRecorder {
     }
 
     /// Empties the buffers, and records from now on.
-    pub fn start(&mut self) -> Result<(), NotRecorded> {
+    pub(crate) fn start(&mut self) -> Result<(), NotRecorded> {
         self.state = State::Idle;
         for (what, value) in [("trace", "0"), ("tracing_on", "1")] {
             let setting = |source| NotRecorded::Setting { what: what.to_owned(), source };
@@ -153,7 +153,7 @@ impl BlockRecorder {
     }
 
     /// Records no longer. Does nothing if it does not record.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if let State::Recording { began } = self.state {
             let ended = clocks::now().since_zero();
             // If this fails, later events are recorded too: they are after the end, and replays ignore them.
@@ -163,7 +163,7 @@ impl BlockRecorder {
     }
 
     /// The events of the execution that was recorded last.
-    pub fn take(&mut self) -> Result<Recording, NotRecorded> {
+    pub(crate) fn take(&mut self) -> Result<Recording, NotRecorded> {
         let is_cut = matches!(self.state, State::Recording { .. });
         self.stop();
         let State::Stopped { span } = std::mem::replace(&mut self.state, State::Idle) else {

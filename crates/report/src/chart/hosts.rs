@@ -1,6 +1,7 @@
 //! The rates of several hosts that measured together: a small chart for each result, with a bar for each host. The
 //! slowest hosts come first, because all hosts wait for them.
 
+use stats::figures::rate::RUNS;
 use stats::{Cell, Document, HostFigures, Rate};
 
 use super::bars::{self, Bar, Group};
@@ -8,9 +9,10 @@ use super::cell_text::{self, Drawn};
 use super::frame::Frame;
 use super::{Chart, Subject, scale};
 use crate::cell_names::CellNames;
+use crate::display_names;
 use crate::rate_format::{in_unit_of, part_of};
 
-/// The most hosts of a chart: it stays as high as two of its neighbours. The table has the others.
+/// The most hosts in a chart, so that charts side by side have similar heights. The table has all hosts.
 const MOST_HOSTS: usize = 8;
 
 /// Returns a chart for each result with several hosts.
@@ -27,19 +29,28 @@ fn chart(cell: &Cell, name: &str) -> Option<Chart> {
     hosts.iter().find_map(|host| value(host, rate))?;
     let groups: Vec<Group> = hosts.iter().take(MOST_HOSTS).map(|host| group(host, rate)).collect();
     let figures: Vec<String> = groups.iter().map(|group| format!("{} {}", group.heading, group.bars[0].said)).collect();
-    let (svg, height) = bars::draw(&groups, scale::number);
+    let is_time = rate.unit == RUNS;
+    let (svg, height) = bars::draw(&groups, if is_time { scale::seconds } else { scale::number });
+    let title =
+        if is_time { format!("{name}, time of a run") } else { format!("{name}, in {}", display_names::unit(&rate.unit)) };
+    let slowest = match hosts.len().saturating_sub(MOST_HOSTS) {
+        0 => String::new(),
+        more => format!(" (the slowest {MOST_HOSTS}; {more} more in the table)"),
+    };
     let frame = Frame {
         subject: Subject::Hosts,
-        title: format!("{name}, in {}{}", rate.unit, cell_text::left_out(hosts.len(), MOST_HOSTS)),
+        title: title + &slowest,
         series: Vec::new(),
         told: cell_text::describe_figures(&format!("{name}, the slowest host first"), &figures),
     };
     Some(frame.rows(svg, height))
 }
 
-/// The rate of a host, in the unit of the result's rate.
+/// The rate of a host, in the unit of the result's rate; of runs of a command, the seconds of a run.
 fn value(host: &HostFigures, rate: &Rate) -> Option<f64> {
-    host.per_second.map(|per_second| in_unit_of(rate, per_second))
+    let per_second = host.per_second?;
+    let seconds = (per_second > 0.0).then(|| 1.0 / per_second);
+    if rate.unit == RUNS { seconds } else { Some(in_unit_of(rate, per_second)) }
 }
 
 /// A host under its name: its rate, also as a share of the median of all hosts.

@@ -70,7 +70,7 @@ impl core::error::Error for NoLaw {}
 /// 10 ms.
 const HELD: RangeInclusive<Nanos> = Nanos::from_millis(95)..=Nanos::from_millis(112);
 
-/// So many writes are in flight, at least, when it holds back others: the half of `RWB_DEF_DEPTH`.
+/// The fewest requests in flight when it holds back another write: half of `RWB_DEF_DEPTH`, which is 16.
 const IN_FLIGHT_IF_HELD: usize = 8;
 
 /// The event of the trace that a request waited for.

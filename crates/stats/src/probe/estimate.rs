@@ -39,6 +39,12 @@ pub enum NotMeasured {
     Hidden(&'static str),
 }
 
+/// The reason for no gate if more requests at once would be faster.
+pub const BELOW_LIMIT: &str = "queue depth 32 does not reach the limit";
+
+/// The reason for no gate if a bucket limited all requests.
+pub const BUCKET_FIRST: &str = "a bucket limits first";
+
 /// An estimate, or the reason why there is none.
 pub type Measured = Result<Estimate, NotMeasured>;
 

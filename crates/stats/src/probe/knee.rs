@@ -4,7 +4,7 @@
 //! Behind the knee, the amount at time `t` is `reserve + rate x (t - service)`: the reserve is the value of the second
 //! line at the service time of one request.
 
-use super::estimate::{self, Estimate, Measured, NotMeasured, WIDEST, check_halves, check_samples, line};
+use super::estimate::{BELOW_LIMIT, BUCKET_FIRST, self, Estimate, Measured, NotMeasured, WIDEST, check_halves, check_samples, line};
 
 /// Fewest completions on the two lines together.
 const FEWEST: u32 = 60;
@@ -90,7 +90,7 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
     match knee(&points) {
         Err(why) => match from_the_start(&points, service, depth) {
             Ok((rate, reserve)) => {
-                let gate = Err(NotMeasured::Hidden("a bucket limits first"));
+                let gate = Err(NotMeasured::Hidden(BUCKET_FIRST));
                 Limit { rate: Ok(rate), reserve: Ok(reserve), gate, quickest: whole, last }
             }
             Err(_) => {
@@ -147,7 +147,7 @@ fn check_waits(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(), No
     let rest = &points[points.len() / 4..];
     let (_, rate) = line(rest).ok_or(NotMeasured::Hidden("all completions at one time"))?;
     if f64::from(depth) / rate < WAITS * service / 1e9 {
-        return Err(NotMeasured::Hidden("queue depth 32 does not reach the limit"));
+        return Err(NotMeasured::Hidden(BELOW_LIMIT));
     }
     Ok(())
 }

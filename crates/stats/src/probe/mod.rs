@@ -21,5 +21,5 @@ pub mod seek;
 pub mod stripe;
 pub mod track;
 
-pub use estimate::{Estimate, MOST_CPU_WAIT, Measured, NotMeasured};
+pub use estimate::{BELOW_LIMIT, BUCKET_FIRST, Estimate, MOST_CPU_WAIT, Measured, NotMeasured};
 pub use row::{PROBE_SCHEMA, ProbeDocument, Row};
