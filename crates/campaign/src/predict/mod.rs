@@ -15,8 +15,8 @@ use machines::DeviceFile;
 use simulator::description::{DeviceLaw, LatencyTable};
 use simulator::replay;
 use stats::figures::summary::median;
-use stats::probe::{BELOW_LIMIT, BUCKET_FIRST};
 use stats::predict::{NEVER_MODELLED, Prediction, PredictionCheck, Refusal, refusal, spread};
+use stats::probe::{BELOW_LIMIT, BUCKET_FIRST};
 use workload::{BlockTrace, TapeKind, TracedRequest};
 
 pub use source::{Source, SourceFault, from_run, from_trace};
@@ -94,9 +94,9 @@ const HARMLESS_GATES: [&str; 2] = [BELOW_LIMIT, BUCKET_FIRST];
 /// may miss.
 const MOST_BY_GATES: f64 = 0.1;
 
-/// Refuses a prediction that depends on gates that were not measured. Without a gate, the requests of a queue are served
-/// at once; the device may as well serve them one after the other. A probe that saw the requests of a queue overlap
-/// knows more.
+/// Refuses a prediction that depends on gates that were not measured. Without a gate, the requests of a queue are
+/// served at once; the device may as well serve them one after the other. A probe that saw the requests of a queue
+/// overlap knows more.
 fn without_gates(device: &DeviceFile, traces: &[BlockTrace], predicted: f64) -> Result<(), String> {
     let mut in_turn = device.law().clone();
     let mut unknown = Vec::new();

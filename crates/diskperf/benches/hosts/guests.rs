@@ -1,7 +1,8 @@
 //! Two guests as hosts: each has a kernel, a clock and a disk of its own. On the first host, the launcher starts the
 //! ranks; on the second one, it starts them through ssh.
 //!
-//! One is paused, and later its power is cut: the connection stays open without an answer, unlike after a killed process.
+//! The second host is paused, and later its power is cut. The connection then stays open without an answer, unlike
+//! after a killed process.
 
 use std::path::{Path, PathBuf};
 use std::thread;

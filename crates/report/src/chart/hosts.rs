@@ -31,8 +31,11 @@ fn chart(cell: &Cell, name: &str) -> Option<Chart> {
     let figures: Vec<String> = groups.iter().map(|group| format!("{} {}", group.heading, group.bars[0].said)).collect();
     let is_time = rate.unit == RUNS;
     let (svg, height) = bars::draw(&groups, if is_time { scale::seconds } else { scale::number });
-    let title =
-        if is_time { format!("{name}, time of a run") } else { format!("{name}, in {}", display_names::unit(&rate.unit)) };
+    let title = if is_time {
+        format!("{name}, time of a run")
+    } else {
+        format!("{name}, in {}", display_names::unit(&rate.unit))
+    };
     let slowest = match hosts.len().saturating_sub(MOST_HOSTS) {
         0 => String::new(),
         more => format!(" (the slowest {MOST_HOSTS}; {more} more in the table)"),

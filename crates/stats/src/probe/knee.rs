@@ -4,7 +4,9 @@
 //! Behind the knee, the amount at time `t` is `reserve + rate x (t - service)`: the reserve is the value of the second
 //! line at the service time of one request.
 
-use super::estimate::{BELOW_LIMIT, BUCKET_FIRST, self, Estimate, Measured, NotMeasured, WIDEST, check_halves, check_samples, line};
+use super::estimate::{
+    self, BELOW_LIMIT, BUCKET_FIRST, Estimate, Measured, NotMeasured, WIDEST, check_halves, check_samples, line,
+};
 
 /// Fewest completions on the two lines together.
 const FEWEST: u32 = 60;
