@@ -199,8 +199,12 @@ impl Device {
     /// kernels (6.1) count its writes whatever the switch says. The caller must check that a read of its own is
     /// counted.
     pub(crate) fn writes_if_reads_count(&self) -> Option<u64> {
-        let has_queue = self.queue()?.with_file_name("mq").exists();
-        self.counted_writes().or_else(|| Some(self.counters().filter(|_| !has_queue)?.written))
+        self.counted_writes().or_else(|| Some(self.counters().filter(|_| !self.has_requests())?.written))
+    }
+
+    /// True if the device has a queue of requests. A mapped device passes requests on to others.
+    fn has_requests(&self) -> bool {
+        self.queue().is_some_and(|queue| queue.with_file_name("mq").exists())
     }
 
     /// The file that switches on the kernel's I/O counters. Returns `None` if they are on or there is no such switch.
@@ -217,10 +221,16 @@ impl Device {
     }
 
     /// Reads all counters since the device appeared, of all programs. For a partition, the flushes are its disk's:
-    /// the kernel counts them only there.
+    /// the kernel counts them only there. Returns `None` if the counters stand still: then they would show that no byte
+    /// reached the device. A device without requests of its own may count although its switch is off (on Linux 6.1, a
+    /// mapped one does, and an NVMe disk with several paths does not), so its counts tell.
     pub fn used(&self) -> Option<DeviceUse> {
         let stat = |path: &str| parse_stat(&read_limited::of_the_kernel(self.sys.join(path)).ok()?);
         let mut used = stat("stat")?;
+        let has_counted = used.reads > 0 || used.writes > 0;
+        if self.is_counted() == Some(false) && (self.has_requests() || !has_counted) {
+            return None;
+        }
         if self.is_partition() {
             let disk = stat("../stat")?;
             used.moved.flushes = disk.moved.flushes;
@@ -351,6 +361,23 @@ mod tests {
         assert_eq!((mapped.counted_writes(), mapped.writes_if_reads_count()), (None, Some(81_920)));
         let (_folder, disk) = recorded(&[&files[..], &[("mq/0/nr_tags", "1\n")]].concat());
         assert_eq!(disk.writes_if_reads_count(), None);
+    }
+
+    #[test]
+    fn counters_that_stand_still_are_not_read() {
+        let (zero, some) = ("0 0 0 0 0 0 0 0 0 0 0\n", "10 0 80 3 20 0 160 4 0 5 6\n");
+        let requests = ("mq/0/nr_tags", "1\n");
+        for (stat, iostats, more, is_read) in [
+            (zero, "1\n", Some(requests), true),
+            (some, "0\n", Some(requests), false),
+            (some, "0\n", None, true),
+            (zero, "0\n", None, false),
+        ] {
+            let mut files = vec![("stat", stat), ("queue/iostats", iostats)];
+            files.extend(more);
+            let (_folder, device) = recorded(&files);
+            assert_eq!(device.used().is_some(), is_read, "{files:?}");
+        }
     }
 
     #[test]
