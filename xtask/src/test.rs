@@ -66,8 +66,17 @@ const LAST: [(&str, &str); 4] = [
 
 /// Test files that only compute, on memory or on small files that are in the page cache. They fill the processors while
 /// others run one at a time (2). The first three take longest.
-const COMPUTING: [&str; 9] =
-    ["calibration", "commands", "instructions", "diskperf", "simulator", "campaign", "stats", "classic1983", "jobs"];
+const COMPUTING: [&str; 9] = [
+    "calibration",
+    "commands",
+    "instructions",
+    "diskperf",
+    "simulator",
+    "diskperf_campaign",
+    "stats",
+    "diskperf_classic1983",
+    "diskperf_jobs",
+];
 
 /// The slowest test files, which begin first (1): if one began last, it would keep one processor busy and leave the
 /// others idle. A guess from runs of single files. The list at the end of `cargo xtask test` corrects it.
