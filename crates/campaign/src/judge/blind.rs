@@ -3,8 +3,8 @@
 //!
 //! Policy:
 //!   1. A result claims that data were on a device if it is cold, O_DIRECT or durable.
-//!   2. Without a visible device, no counter shows that. The result is unverified. Storage known to be in memory is
-//!      not: the warning `memory` says that the claim is false.
+//!   2. Without a visible device, or if the kernel does not count its I/O, no counter shows that. The result is
+//!      unverified. Storage known to be in memory is not: the warning `memory` says that the claim is false.
 //!   3. On FUSE, and on an overlay whose upper layer is known to be FUSE, data come from disks and networks of this
 //!      machine. If these moved far fewer bytes than the test, the claim is false. Host file systems (9p, virtiofs) and
 //!      network cards that bypass the kernel (RDMA, as NFS may use) move bytes that it does not count. The kernel
@@ -27,6 +27,9 @@ pub fn unverified(facts: &CellFacts) -> Option<String> {
     let is_visible = facts.runs.iter().all(|run| run.counters.device.is_some());
     if is_visible || facts.infos.iter().any(|info| info.in_memory.is_some()) {
         return None;
+    }
+    if !facts.infos.is_empty() && facts.infos.iter().all(|info| info.device.is_some()) {
+        return Some("the kernel does not count the I/O of the device (queue/iostats is 0)".to_owned());
     }
     let blind = facts.infos.iter().filter(|info| info.device.is_none());
     let mut systems: Vec<&str> = blind.filter_map(|info| info.file_system.as_deref()).collect();

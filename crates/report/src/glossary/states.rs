@@ -36,8 +36,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "The result would be cold, O_DIRECT or durable, but no counter shows the storage. A server may have \
                answered from its memory, or not have written anything. The rate is that of the whole path.",
         when: "FUSE, 9p, virtiofs, NFS and other file systems without a block device here; an overlay, unless a new \
-               file appears in its upper layer. With --need it may be too slow, but it is never proven fast enough. \
-               choose and compare decide nothing between it and a verified result.",
+               file appears in its upper layer; a device whose queue/iostats is 0. With --need it may be too slow, but \
+               it is never proven fast enough. choose and compare decide nothing between it and a verified result.",
         advice: "Measure on the machine that has the disks. Between targets that are all unverified, compare only \
                  the paths.",
     },

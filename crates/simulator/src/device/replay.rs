@@ -192,7 +192,8 @@ fn dependencies(requests: &[TracedRequest]) -> Vec<After> {
     requests.iter().enumerate().map(after).collect()
 }
 
-/// True if Linux held a write back after the request before it, with so many in flight when it was issued.
+/// True if Linux held back this write: it follows another write after the time of [`HELD`]. `in_flight` is the number
+/// of requests that were in flight when the write was issued.
 fn is_held(before: &TracedRequest, request: &TracedRequest, in_flight: usize) -> bool {
     let are_writes = [before, request].iter().all(|one| one.kind == TapeKind::Write);
     are_writes && in_flight >= IN_FLIGHT_IF_HELD && HELD.contains(&(request.issued - before.issued))

@@ -115,7 +115,7 @@ fn requests_wait_for_what_preceded_them() {
     assert_eq!(replay.in_flight, Nanos(400 * micro));
 }
 
-/// Ten writes take 30 ms each on a device that serves one at a time. Another one follows 100 ms later.
+/// Twelve writes take 30 ms each on a device that serves one at a time. Another one follows 100 ms later.
 #[test]
 fn writes_that_linux_held_back_follow_when_all_are_complete() {
     let milli = 1_000_000;
