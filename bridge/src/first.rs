@@ -54,7 +54,7 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child, patience: Duration) -
     }
     let status = child.end();
     if status.as_ref().is_ok_and(|status| status.code().is_none()) {
-        eprintln!("error: diskperf of the first host is gone ({})", how_it_ended(&status));
+        eprintln!("error: diskperf on the first host has ended ({})", how_it_ended(&status));
     }
     ranks.end();
     exit_status(&status)
@@ -83,7 +83,7 @@ impl Ranks<'_> {
                 Some((rank, ToFirst::Gone(how))) => {
                     return Err(Lost::Gone(rank, String::from_utf8_lossy(&how).into_owned()));
                 }
-                Some((rank, ToFirst::Bye)) => return Err(Lost::Gone(rank, "it has left".to_owned())),
+                Some((rank, ToFirst::Bye)) => return Err(Lost::Gone(rank, "it has ended".to_owned())),
                 None if began.elapsed() < self.patience => {}
                 None => {
                     let late: Vec<usize> = (0..messages.len()).filter(|rank| messages[*rank].is_none()).collect();
@@ -93,7 +93,7 @@ impl Ranks<'_> {
                             [rank] => (format!("host {}", self.names[*rank]), "is"),
                             _ => (format!("hosts {}", self.named(&late)), "are"),
                         };
-                        eprintln!("remark: {named} {are} {seconds} s later than the first host");
+                        eprintln!("remark: {named} {are} {seconds} s behind the first host");
                         is_named = true;
                     }
                     if began.elapsed() >= self.patience * PATIENCE_AT_MOST {

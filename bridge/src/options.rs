@@ -13,7 +13,7 @@ COMMAND is that of diskperf: run, io or choose, with its options and directories
 in the same order. %h in a path is the name of the host.
 
 Options:
-  --patience SECONDS  Name hosts that are this much later than the first one; after ten times as long, end the run
+  --patience SECONDS  Name hosts that are this far behind the first one; after ten times as long, end the run
                       [default: 60]
   --help              Print this text
 

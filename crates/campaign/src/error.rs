@@ -112,7 +112,7 @@ pub enum CampaignError {
         about(*needs)
     )]
     ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
-    #[error("no test was tried in the part of the {} that trials may take", about(*budget))]
+    #[error("no test was tried: trials may take only a part of the budget of {}", about(*budget))]
     LateTrials { budget: Nanos },
     #[error("{path}: {failure}", path = .path.shown())]
     Op { path: PathBuf, failure: Failure },

@@ -184,7 +184,7 @@ pub fn problem(targets: &[Target], alternative: &Alternative, executions: &Execu
 }
 
 fn while_prepared(message: &str) -> String {
-    format!("while it was prepared: {message}")
+    format!("during preparation: {message}")
 }
 
 fn cell(
@@ -373,13 +373,13 @@ fn reason(row: &Row, executions: &Executions, index: usize, kept: usize) -> Opti
             Some(phase) if phase != index && program.is_group() => {
                 format!("{}, which ran at the same time, failed: {message}", program.phases[phase].name)
             }
-            Some(phase) if phase > index => format!("the program failed later: {message}"),
-            Some(phase) if phase < index => format!("the program failed before: {message}"),
+            Some(phase) if phase > index => format!("the test failed in a later phase: {message}"),
+            Some(phase) if phase < index => format!("the test failed in an earlier phase: {message}"),
             Some(_) => message,
             None => while_prepared(&message),
         });
     }
-    (kept == 0).then(|| "not reached before the run ended".to_owned())
+    (kept == 0).then(|| "the run ended before this test".to_owned())
 }
 
 /// The executions of a phase that have a time, with their rounds.

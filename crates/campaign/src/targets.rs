@@ -460,7 +460,7 @@ pub fn is_block_device(path: &Path) -> bool {
 
 /// Returns an error if no private folder can be made in the directory.
 fn writable(path: &Path) -> Result<(), CampaignError> {
-    let fault = |source| kernel::Fault::Folder { action: "make a folder in", path: path.to_owned(), source };
+    let fault = |source| kernel::Fault::Folder { action: "create a folder in", path: path.to_owned(), source };
     Ok(may_write(path).map_err(fault)?)
 }
 

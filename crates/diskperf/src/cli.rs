@@ -391,7 +391,7 @@ enum Command {
     /// diskperf plays short series of requests past the page cache, and computes the constants from their times. A
     /// device takes about 20 s, a directory 40 s, a rotating disk up to 60 s. Buckets that were perhaps not full are
     /// measured again, for up to 22 s more. Let the machine be idle: steps in which diskperf waited for a CPU for more
-    /// than a tenth of the time do not count. The constants of a real device include the kernel's path to it.
+    /// than a tenth of the time do not count. As root, latencies are those of the device, from the block trace.
     ///
     /// Writes: nothing, if TARGET is a device, an existing file or a simulation. For a directory, a file of 256 MiB (at
     /// most a tenth of the free space) in a private folder, which it removes. FILE, if you give --output.
@@ -478,7 +478,7 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         live: false,
     };
     if let Some(translated) = fio_words::translated(words) {
-        output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&translated.words[1..])));
+        output::remark(&format!("in diskperf options: diskperf {}", shell::line(&translated.words[1..])));
         translated.remarks.iter().for_each(|remark| output::remark(remark));
     }
     hosts::check(matches!(

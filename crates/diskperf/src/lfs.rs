@@ -239,7 +239,7 @@ pub fn reading_remark(what: &str, run: &PhaseResult) -> String {
     let below = if run.counters.ends_in_a_file() { "; no block device is visible below it" } else { "" };
     match run.cache {
         _ if share >= SERVED => moved + below,
-        CacheState::Cold => format!("{moved} ({:.0} %): the rest was never written, or shrunk", 100.0 * share),
+        CacheState::Cold => format!("{moved} ({:.0} %): the rest was never written, or is compressed", 100.0 * share),
         _ => format!("{moved} ({:.0} %): the rest came from memory, or was never written", 100.0 * share),
     }
 }
@@ -264,9 +264,9 @@ fn writing_remark(what: &str, run: &PhaseResult) -> String {
     let of = if bytes > 0 { format!(" of {}", Bytes(bytes)) } else { String::new() };
     let by_then = format!("{returned}the device had written {}{of} by then", Bytes(at_return));
     match (run.durable(), device.written) {
-        (None, 0) => by_then + ": all is in memory only",
+        (None, 0) => by_then + ": all data are only in memory",
         (None, _) => by_then,
-        (Some(_), 0) => by_then + " and nothing until durable: no device served this",
+        (Some(_), 0) => by_then + " and 0 B until durable: the data did not reach a device",
         (Some(_), written) => format!("{by_then}, {} until durable", Bytes(written)),
     }
 }
@@ -328,7 +328,7 @@ mod tests {
             read(CacheState::Cold, 1 << 20),
             "read: the file was not in the page cache before; the device read 1 MiB for these 1 MiB"
         );
-        assert!(read(CacheState::Cold, 0).ends_with("(0 %): the rest was never written, or shrunk"));
+        assert!(read(CacheState::Cold, 0).ends_with("(0 %): the rest was never written, or is compressed"));
         let blind = read(CacheState::Unknown(Unproven::Blind), 0);
         assert!(blind.starts_with("read: may come from memory: the page cache is not visible here; "), "{blind}");
     }
@@ -340,11 +340,12 @@ mod tests {
             wrote(1 << 20, Some((0, 5)), true),
             "the device had written 0 B of 1 MiB by then, 5 B until durable"
         );
-        assert!(wrote(0, Some((0, 0)), true).ends_with("by then and nothing until durable: no device served this"));
+        let unreached = "by then and 0 B until durable: the data did not reach a device";
+        assert!(wrote(0, Some((0, 0)), true).ends_with(unreached));
         assert_eq!(
             wrote(0, Some((0, 0)), false),
             "delete: there was no sync, so this is the rate without one; the device had written 0 B by \
-             then: all is in memory only"
+             then: all data are only in memory"
         );
         assert!(wrote(0, None, false).contains("without one; no device is visible"));
     }

@@ -123,9 +123,9 @@ fn folders_of_killed_runs_are_removed_and_similar_ones_stay() {
     assert_eq!((ended.status, ended.out.as_str(), &ended.err), (Some(0), expected.as_str(), &stays));
     assert_eq!(names_in(here), others);
     let ended = Cli::in_folder(here).run(&["clean", ".", "--yes"]);
-    assert_eq!((ended.status, ended.out.as_str(), ended.err), (Some(0), "", stays + "nothing else is left\n"));
+    assert_eq!((ended.status, ended.out.as_str(), ended.err), (Some(0), "", stays + "no other leftovers found\n"));
     let ended = Cli::in_folder(here).run(&["clean", ".diskperf-k3-abcdef/d0", "--yes"]);
-    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "nothing is left\n"));
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "no leftovers found\n"));
     assert!(here.join(".diskperf-k3-abcdef/d0").is_dir());
 }
 
@@ -210,7 +210,7 @@ fn unfinished_file_systems_need_their_device_typed() {
     for (old, new) in [(line("bytes\t"), "bytes\t4096"), (line("sequence\t"), "sequence\t1")] {
         fs::write(&note, text.replace(&old, new)).expect("a note");
         let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
-        assert!(ended.status == Some(0) && ended.err.contains("nothing is left"), "{new}: {}", ended.err);
+        assert!(ended.status == Some(0) && ended.err.contains("no leftovers found"), "{new}: {}", ended.err);
         assert!(!disk.holds_nothing(), "{new}");
     }
     fs::write(&note, &text).expect("a note");
@@ -234,7 +234,7 @@ fn a_partition_table_next_to_our_file_system_stays() {
     fs::write(&note, text).expect("a note");
     disk.write(&[((32 << 20) - 512, b"EFI PART")]);
     let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
-    assert!(ended.status == Some(0) && ended.err.contains("nothing is left"), "{}", ended.err);
+    assert!(ended.status == Some(0) && ended.err.contains("no leftovers found"), "{}", ended.err);
     assert!(!disk.holds_nothing());
 }
 
@@ -315,7 +315,7 @@ fn kept_images_are_removed_if_named_and_not_in_use() {
         let ended = Cli::in_folder(here).run(arguments);
         assert_eq!(ended.out.matches("diskperf-").count(), 0, "{}", ended.out);
         for name in ["diskperf-a.img", "diskperf-b.img"] {
-            let kept = format!("{name} stays: it was kept; name it to have it removed\n");
+            let kept = format!("{name} stays: it was kept; name it to remove it\n");
             assert_eq!(ended.err.matches(&kept).count(), 1, "{}", ended.err);
         }
         assert_eq!(names_in(here), before);
@@ -324,7 +324,7 @@ fn kept_images_are_removed_if_named_and_not_in_use() {
     let both = ["clean", "diskperf-a.img", "diskperf-b.img", ".", "--yes"];
     let ended = Cli::in_folder(here).run(&both);
     assert_eq!((ended.status, ended.out.lines().count()), (Some(0), 1), "{}", ended.err);
-    assert!(ended.err.contains("diskperf-a.img stays: ") && ended.err.contains("shows it"), "{}", ended.err);
+    assert!(ended.err.contains("diskperf-a.img stays: it is the backing file of "), "{}", ended.err);
     assert_eq!(names_in(here), ["diskperf-a.img", "diskperf.sqlite"]);
     drop(shown);
     wait_until("no device shows it", || kernel::guard::shown_by(&here.join("diskperf-a.img")).is_empty());
@@ -459,7 +459,7 @@ fn a_kept_file_system_is_erased_only_if_its_device_is_named() {
     // Without a path, leftovers of other programs on this machine are listed too, which do not matter here.
     let ended = Cli::in_folder(disk.folder.path()).run(&["clean", "--dry-run"]);
     assert_eq!((ended.status, ended.out.contains(&format!("{}  ", disk.node()))), (Some(0), false), "{}", ended.out);
-    let kept = format!("{} stays: it was kept; name it to have it erased\n", disk.node());
+    let kept = format!("{} stays: it was kept; name it to erase it\n", disk.node());
     assert!(ended.err.contains(&kept) && !disk.holds_nothing(), "{}", ended.err);
     let ended = disk.clean();
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
@@ -477,7 +477,7 @@ fn data_written_by_another_program_since_then_stay() {
     assert_eq!(made.status, Some(0), "{}", made.err);
     let before = fs::read(disk.folder.path().join("disk")).expect("its bytes");
     let ended = disk.clean();
-    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "nothing is left\n"));
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "no leftovers found\n"));
     assert!(fs::read(disk.folder.path().join("disk")).expect("its bytes") == before, "something was written");
 }
 

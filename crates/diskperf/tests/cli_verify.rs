@@ -274,7 +274,7 @@ fn missing_or_still_written_folders_are_not_reported_as_lost() {
     // If the power was not cut, diskperf says so.
     let ended = check(folder.path(), &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert_eq!(ended.err.contains("was not started again since"), is_tagged, "{}", ended.err);
+    assert_eq!(ended.err.contains("was not restarted since"), is_tagged, "{}", ended.err);
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn bad_short_and_interrupted_reads_are_reported() {
     assert_void(&cells(&document, "bad", "read_8192"), &["input/output error"]);
     kept(&cells(&document, "bad", "randread"), 2);
     // Past the page cache, at any offset.
-    for (bad, word) in [(Bad::Short, "bytes moved"), (Bad::Fails(Errno::INTR), "a signal broke the call off")] {
+    for (bad, word) in [(Bad::Short, "bytes moved"), (Bad::Fails(Errno::INTR), "a signal interrupted the call")] {
         file.turn(0..2 * MIB, bad);
         let document = failed(&run(&["--only", "randread"]), "bad", "randread", "randread", word);
         assert_void(&cells(&document, "bad", "randread"), &[word]);
@@ -309,7 +309,7 @@ fn short_and_interrupted_writes_are_reported() {
     }
     for (fault, hit, phase, word, other) in [
         ("pwrite64:retval=512:when=3", "largefb", "write random", "only 512 bytes moved", "smallfb"),
-        ("fdatasync:error=EINTR:when=5", "commit", "commit", "a signal broke the call off", "smallfb"),
+        ("fdatasync:error=EINTR:when=5", "commit", "commit", "a signal interrupted the call", "smallfb"),
         ("fsync:error=EIO:when=2+", "smallfb", "creat", "input/output error", "commit"),
     ] {
         let (inject, traced) = (format!("inject={fault}"), format!("trace={}", fault.split(':').next().unwrap_or("")));

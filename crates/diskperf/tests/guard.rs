@@ -197,7 +197,7 @@ fn missing_rights_are_refused_with_a_hint() {
     let ended = testkit::run(Path::new("setpriv"), disk.folder.path(), &[&user[..], &command].concat());
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(
-        ended.err.contains("cannot look at ") && ended.err.contains("hint: run it as root: sudo "),
+        ended.err.contains("cannot inspect ") && ended.err.contains("hint: run it as root: sudo "),
         "{}",
         ended.err
     );

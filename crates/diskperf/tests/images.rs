@@ -358,7 +358,7 @@ fn the_next_run_restores_the_queue_of_a_killed_one() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     // It may have been killed between two programs, or another run may have begun before ours.
     if ended.err.contains(&format!("the queue of {}", device.name)) {
-        let said = format!("restored the queue of {}, left tuned by process {pid}", device.name);
+        let said = format!("restored the queue of {}, which process {pid} tuned", device.name);
         assert!(ended.err.contains(&said), "{}", ended.err);
     }
     assert_eq!(attribute(device, "read_ahead_kb"), before);

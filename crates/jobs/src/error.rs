@@ -176,8 +176,8 @@ impl From<LoadError> for JobError {
 fn other_key(key: &str, known: &[String], why: Option<&'static str>) -> String {
     match (why, nearest(key, known)) {
         (Some(why), _) => why.to_owned(),
-        (None, Some(near)) => format!("perhaps {near}"),
-        (None, None) => format!("there are: {}", known.join(", ")),
+        (None, Some(near)) => format!("did you mean {near}?"),
+        (None, None) => format!("known keys: {}", known.join(", ")),
     }
 }
 

@@ -40,7 +40,7 @@ fn groups_that_cannot_run_are_refused_at_their_place() {
         (two("group = 'g'\nstart = 5", "group = 'g'"), "x:4:9: start: invalid type", "quotes"),
         (two("group = 'g'\nstart = '5'", "group = 'g'"), "x:4:9: start: unknown or missing unit", ""),
         (format!("together = true\n{}", two("group = 'g'", "")), "x:4:1: group: together = true", "leave out"),
-        (two("group = 'b'", "group = 'b'"), "x:6:1: name: b is the row of a group", "another name"),
+        (two("group = 'b'", "group = 'b'"), "x:6:1: name: b is already the name of a group", "another name"),
         (
             two("group = 'g'\nwarm = true", "group = 'g'"),
             "x:4:1: warm: another workload of the group starts with a cold",

@@ -51,7 +51,7 @@ pub(crate) fn check(loads: &[NamedLoad]) -> Result<(), Refusal> {
         let refuse = |load, key, why, hint| Err(Refusal { load, key, why, hint });
         // 1
         if loads.iter().any(|other| other.group == Some(name)) {
-            let why = format!("{name} is the row of a group, which has the sums of its workloads");
+            let why = format!("{name} is already the name of a group, whose row has the sums");
             return refuse(load, NAME, why, "give the workload another name: name = \"...\"");
         }
         let Some(group) = group else { continue };

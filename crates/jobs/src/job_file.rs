@@ -282,7 +282,7 @@ impl<'a> Table<'a> {
         let mut known = keys();
         known.extend(OWN.map(str::to_owned));
         let allows = |key: &str| match OF_THE_RUN.contains(&key) {
-            true => Err(Some("it holds for the whole run: write it above the first [[load]]")),
+            true => Err(Some("it applies to the whole run: write it above the first [[load]]")),
             false if known.iter().any(|known| known == key) => Ok(()),
             false => Err(None),
         };
@@ -425,7 +425,7 @@ mod tests {
         let load = |keys: &str| format!("[[load]]\npattern = 'randread'\n{keys}\n");
         for (text, said, hint) in [
             ("rounds = ", "x:1:10: ", "the file is TOML"),
-            ("round = 3\n[[load]]", "x:1:1: a job has no key round", "perhaps rounds"),
+            ("round = 3\n[[load]]", "x:1:1: a job has no key round", "did you mean rounds?"),
             ("rounds = 0\n[[load]]", "x:1:1: rounds: nothing would be measured", "use 1 or more"),
             ("budget = '5'\n[[load]]", "x:1:10: budget: unknown or missing unit", "diskperf help io"),
             ("load = 3", "x:1:1: load: is a list of tables", "two brackets"),
@@ -433,8 +433,8 @@ mod tests {
             ("seed = 1", "x:1:1: [[load]] is missing", "add a workload"),
             ("[[load]]\nbs = '4KiB'", "x:1:1: pattern is missing", "pattern = \"randread\""),
             ("[[load]]\npattern = 'sideways'", "x:2:11: pattern: unknown variant `sideways`", "diskperf help io"),
-            (&load("iodpeth = 4"), "x:3:1: a workload has no key iodpeth", "perhaps iodepth"),
-            (&load("destroy_data = true"), "x:3:1: a workload has no key destroy_data", "there are: pattern, "),
+            (&load("iodpeth = 4"), "x:3:1: a workload has no key iodpeth", "did you mean iodepth?"),
+            (&load("destroy_data = true"), "x:3:1: a workload has no key destroy_data", "known keys: pattern, "),
             (&load("rounds = 4"), "x:3:1: a workload has no key rounds", "above the first [[load]]"),
             (&load("bs = '4kb'"), "x:3:6: bs: ambiguous unit kb", ""),
             (&load("bs = 4096"), "x:3:6: bs: invalid type: integer `4096`, expected a string", "in quotes"),

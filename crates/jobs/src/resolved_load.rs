@@ -189,13 +189,12 @@ impl LoadSpec {
             return Err(LoadError::new(key, given, why, "leave it out, or use write, randwrite or randrw"));
         }
         for (key, every) in [(&KEYS.fsync, self.fsync), (&KEYS.fdatasync, self.fdatasync)] {
-            if every.is_some_and(|every| !key.range.contains(&every)) {
-                let why = "the least is one write between two calls";
-                return Err(LoadError::new(key.name, 0, why, "leave it out, or use 1 or more"));
+            if let Some(every) = every.filter(|every| !key.range.contains(every)) {
+                return Err(LoadError::new(key.name, every, key.limits(), "leave it out, or use 1 or more"));
             }
         }
         if let (Some(_), Some(every)) = (self.fsync, self.fdatasync) {
-            let why = "--fsync is given too, and one of both follows the writes";
+            let why = "--fsync is given too, and only one of them can be used";
             return Err(LoadError::new("fdatasync", every, why, "leave out --fsync or --fdatasync"));
         }
         let sync = match self.sync {

@@ -200,7 +200,7 @@ fn loop_device(directory: &Path) -> Result<bool, ImageFault> {
 fn memory_limit() -> Result<(), String> {
     MemoryLimit::new(MEMORY).map(drop).map_err(|error| match error {
         // The message leaves out the path: it has a meaningless number in it.
-        LimitError::Refused { source, .. } => format!("no group below the own one: {}", message(&source)),
+        LimitError::Refused { source, .. } => format!("cannot create a control group: {}", message(&source)),
         other => other.to_string(),
     })
 }

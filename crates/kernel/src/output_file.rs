@@ -398,7 +398,7 @@ fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutputFileFault> {
     Err(OutputFileFault::Failed(match restored {
         Ok(()) => error,
         Err(again) => {
-            io::Error::other(format!("{}; {} when the old bytes were put back", message(&error), message(&again)))
+            io::Error::other(format!("{}; restoring the old content failed: {}", message(&error), message(&again)))
         }
     }))
 }

@@ -91,10 +91,10 @@ fn is_never_overwritten(device: &LoopDisk, file: &Path, reason: &str) {
     assert!(fs::read(file).expect("its bytes") == before, "{reason}: something was written");
 }
 
-const UNSEEN: &str = "it shows a file on overlay, which may be in use under another name";
+const UNSEEN: &str = "it has a backing file on overlay, which may be in use under another name";
 
 fn as_large(device: &LoopDisk, file_system: &str) -> String {
-    format!("{} is as large and may show the same bytes: its file is on {file_system}", name(device))
+    format!("{} has the same size and may have the same bytes: its backing file is on {file_system}", name(device))
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn parts_of_files_on_an_overlay_are_not_overwritten() {
             let part = part_of(&merged, offset, limit);
             is_refused(&part, UNSEEN);
             let whole = LoopDisk::attach_through_cache(&upper).expect("a loop device");
-            let said = "shows a part of a file, which may be a part of it: that file is on overlay";
-            is_refused(&whole, &format!("{} {said}", name(&part)));
+            let part = name(&part);
+            is_refused(&whole, &format!("{part} may share bytes with it: {part} is a part of a file on overlay"));
             // The reverse: a part of the ordinary file, and the whole file on the overlay.
             let other = LoopDisk::attach_through_cache(&merged).expect("a loop device");
             let part_of_upper = part_of(&upper, offset, limit);
@@ -228,7 +228,7 @@ fn a_file_on_fuse_may_be_any_device_of_its_size() {
         fs::create_dir(&at).expect("a folder");
         let served = OneFile::mount(&at, below, Knobs::default()).expect("a file system");
         let through = LoopDisk::attach_through_cache(&served.file()).expect("a loop device");
-        is_never_overwritten(&through, &path, "it shows a file on fuse, which may be in use under another name");
+        is_never_overwritten(&through, &path, "it has a backing file on fuse, which may be in use under another name");
         // The server's backing file. Its open descriptor is no reason, because this process is the server.
         let direct = LoopDisk::attach_through_cache(&path).expect("a loop device");
         is_never_overwritten(&direct, &path, &as_large(&through, "fuse"));

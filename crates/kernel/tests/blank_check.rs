@@ -224,7 +224,7 @@ fn devices_without_a_write_count_are_not_proved_blank() {
     let is_refused = |outcome: Result<Cleared, GuardFault>| {
         let Err(GuardFault::Refused { reasons, .. }) = outcome else { panic!("{outcome:?}") };
         assert_eq!(reasons, [Reason::Uncounted(Some((&counting.0).into()))]);
-        assert_eq!(reasons[0].hint(), format!("switch the count on: echo 1 > {}", counting.0));
+        assert_eq!(reasons[0].hint(), format!("turn on I/O counting: echo 1 > {}", counting.0));
     };
     counting.switch(false);
     let (outcome, read) = ask_guard(&disk);

@@ -322,7 +322,7 @@ fn two_loop_devices_on_one_file_are_refused() {
     for other in [&disk.file, &hard, &soft] {
         let second = LoopDisk::attach(other).expect("a second loop device");
         let name = second.node().file_name().expect("a name").to_string_lossy().into_owned();
-        is_never_overwritten(&disk, &format!("{name} shows the same file"));
+        is_never_overwritten(&disk, &format!("{name} has the same backing file"));
     }
     // A test that has just inspected all devices may hold the last one for a moment.
     wait_until("nothing shows it", || look_at(&disk).reasons().is_empty());
@@ -331,7 +331,7 @@ fn two_loop_devices_on_one_file_are_refused() {
     let moved = disk.folder.path().join("moved");
     fs::rename(&hard, &moved).and_then(|()| fs::rename(&disk.file, &hard)).expect("renamed");
     let name = second.node().file_name().expect("a name").to_string_lossy().into_owned();
-    let says_so = || assert_eq!(reasons(&look_at(&disk)), [format!("{name} shows the same file")]);
+    let says_so = || assert_eq!(reasons(&look_at(&disk)), [format!("{name} has the same backing file")]);
     says_so();
     // Another file replaces each remaining name, so the file is deleted.
     for path in [&moved, &hard] {

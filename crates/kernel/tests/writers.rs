@@ -113,7 +113,7 @@ fn loop_devices_on_files_open_for_writing_are_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let stranger = Stranger::opening("<>", &disk.file);
-    let shows = format!("it shows a file that is {}", stranger.description());
+    let shows = format!("it has a backing file that is {}", stranger.description());
     assert_eq!(reasons(disk.node()), [shows]);
     drop(stranger);
     wait_until("it is closed", || reasons(disk.node()).is_empty());

@@ -339,7 +339,7 @@ impl<'a> Reader<'a> {
                     let (place, field) = named();
                     MachineFault::WrongUnit { place, field, unit: unit.clone(), units: quantity.units() }
                 }
-                Err(Unfit::TooFine) => uncountable(format!("{number} {unit}"), "is finer than it is counted"),
+                Err(Unfit::TooFine) => uncountable(format!("{number} {unit}"), "is finer than its smallest unit"),
                 Err(Unfit::TooLarge) => uncountable(format!("{number} {unit}"), "is too large"),
             },
         };

@@ -101,17 +101,17 @@ impl MachineFault {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             MachineFault::UnknownDevice { name, known } => match nearest(name, known) {
-                Some(near) => format!("perhaps {near}; there are: {}", known.join(", ")),
-                None => format!("there are: {}, or a file that `diskperf probe` wrote: ./disk.toml", known.join(", ")),
+                Some(near) => format!("did you mean {near}? Known: {}", known.join(", ")),
+                None => format!("known: {}, or a file that `diskperf probe` wrote: ./disk.toml", known.join(", ")),
             },
             MachineFault::Unmeasured { .. } => "measure it: diskperf probe TARGET --output disk.toml".to_owned(),
             MachineFault::UnknownMachine { name, known } => match nearest(name, known) {
-                Some(near) => format!("perhaps {near}; `diskperf simulate` lists them all"),
-                None => format!("there are: {}, or a file of yours: ./mine.toml", known.join(", ")),
+                Some(near) => format!("did you mean {near}? `diskperf simulate` lists all"),
+                None => format!("known: {}, or a file of yours: ./mine.toml", known.join(", ")),
             },
             MachineFault::UnknownPart { name, known, .. } => match nearest(name, known) {
-                Some(near) => format!("perhaps {near}; there are: {}", known.join(", ")),
-                None => format!("there are: {}, or a file of yours: ./mine.toml", known.join(", ")),
+                Some(near) => format!("did you mean {near}? Known: {}", known.join(", ")),
+                None => format!("known: {}, or a file of yours: ./mine.toml", known.join(", ")),
             },
             MachineFault::Unreadable { .. } => "check the spelling; paths in a file begin at its folder".to_owned(),
             MachineFault::Syntax { .. } => "the file is TOML; machines/README.md shows its form".to_owned(),
@@ -134,8 +134,8 @@ impl MachineFault {
                     .to_owned()
             }
             MachineFault::UnknownField { field, known, .. } => match nearest(field, known) {
-                Some(near) => format!("perhaps {near}"),
-                None => format!("there are: {}", known.join(", ")),
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("known fields: {}", known.join(", ")),
             },
             MachineFault::BadForm { field, .. } => {
                 let key = field.rsplit('.').next().unwrap_or(field);

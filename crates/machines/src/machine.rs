@@ -301,7 +301,7 @@ fn check_count(count: usize, place: &Place) -> Result<(), MachineFault> {
 fn check_names(parts: &[Part], place: &Place) -> Result<(), MachineFault> {
     let is_again = |(index, part): &(usize, &Part)| parts[..*index].iter().any(|other| other.name == part.name);
     let Some((_, part)) = parts.iter().enumerate().find(is_again) else { return Ok(()) };
-    let what = format!("two are called {}", part.name);
+    let what = format!("two have the name {}", part.name);
     let hint = "give each file system its own name: { name = \"mine\", like = \"8k-1k\" }";
     Err(MachineFault::Impossible { place: place.clone(), field: "file_systems".to_owned(), what, hint })
 }
@@ -377,10 +377,10 @@ mod tests {
         let said = fault(&named(400)).expect_err("too many");
         assert_eq!(said, "fuzzed.toml:3: file_systems: 400 file systems; a machine has at most 16");
         let said = fault("\"8k-1k\", \"4k-1k\", \"8k-1k\"").expect_err("a name twice");
-        assert_eq!(said, "fuzzed.toml:3: file_systems: two are called 8K/1K");
+        assert_eq!(said, "fuzzed.toml:3: file_systems: two have the name 8K/1K");
         let mut machine = Machine::load("vax780-sc780").expect("a machine");
         let said = machine.set("file_systems=8k-1k+8k-1k").map_err(|fault| fault.to_string());
-        assert_eq!(said, Err("file_systems=8k-1k+8k-1k: file_systems: two are called 8K/1K".to_owned()));
+        assert_eq!(said, Err("file_systems=8k-1k+8k-1k: file_systems: two have the name 8K/1K".to_owned()));
     }
 
     /// The file of a machine or of a part: faults name their place. A valid file can be described, or a fault explains

@@ -255,6 +255,6 @@ mod tests {
         let heading = runs(&[]);
         let place = heading.trim_end().split(',').position(|column| column == "below_floor").expect("a column");
         assert_eq!(text(None).split(',').nth(place), Some(""));
-        assert!(text(Some(lacks)).contains(",\"200 of 1,000 operations\","), "{}", text(Some(lacks)));
+        assert!(text(Some(lacks)).contains(",\"200 operations, fewer than 1,000\","), "{}", text(Some(lacks)));
     }
 }

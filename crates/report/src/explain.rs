@@ -73,7 +73,7 @@ fn hidden(names: &CellNames, cells: &[&Cell]) -> String {
             few if few <= NAMED => format!(" for {}", names.join(", ")),
             some => format!(" for {some} of {} results", told.len()),
         };
-        format!("not visible{place}, part of unattributed if there was any: {}\n", owner_in_words(owner))
+        format!("not visible{place}; any such time is in unattributed: {}\n", owner_in_words(owner))
     };
     let lines: String = hidden.into_iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -168,7 +168,7 @@ fn heading(names: &CellNames, cell: &Cell) -> String {
     let kept = cell.kept().count();
     let rounds = if kept == 1 { "1 round".to_owned() } else { format!("{kept} rounds") };
     let busy = cell.kept().map(|round| round.parts.len()).max().unwrap_or_default();
-    let summed = if busy > 1 { format!(" of {busy} programs, whose times are added") } else { String::new() };
+    let summed = if busy > 1 { format!(", times summed over {busy} programs") } else { String::new() };
     format!("{text}, {rounds}{summed}")
 }
 
@@ -180,7 +180,7 @@ fn clock(clock: ClockKind) -> &'static str {
     match clock {
         ClockKind::Returned => "the last call returned",
         ClockKind::DataDurable => "fdatasync returned",
-        ClockKind::Durable => "all was synced",
+        ClockKind::Durable => "everything was synced",
     }
 }
 
@@ -282,7 +282,7 @@ fn mismatch(cell: &Cell) -> Option<String> {
     let rounds: f64 = cell.kept().map(|round| round.summed_elapsed_s(cell.state.clock)).sum();
     let differs = (owned - rounds).abs() > ROUNDING_S * (1 + cell.kept().count()) as f64;
     differs.then(|| {
-        format!("the rounds took {rounds:.6} s and the breakdown has {owned:.6} s: the file was changed after the run")
+        format!("the rounds took {rounds:.6} s, but all parts took {owned:.6} s: the file was changed after the run")
     })
 }
 

@@ -38,7 +38,7 @@ pub struct Check {
 ///      found;
 ///   2. the same condition for each kind of record, kinds with losses first;
 ///   3. the file system can be mounted after each power cut;
-///   4. losses would be found: power cuts that lost records show it, or else the control.
+///   4. the test can find losses: power cuts that lost records show it, or else the control.
 pub fn checks(verification: &Verification) -> Vec<Check> {
     let Verification { cuts, control, .. } = verification;
     let (acknowledged, lost) = verification.totals();
@@ -70,14 +70,14 @@ pub fn checks(verification: &Verification) -> Vec<Check> {
     checks.push(Check { name: "the file system can be mounted".to_owned(), outcome, found });
     // 4
     let (outcome, found) = match control {
-        _ if lost > 0 => (Outcome::Pass, "the power cuts show it".to_owned()),
+        _ if lost > 0 => (Outcome::Pass, "power cuts lost records".to_owned()),
         None => (Outcome::NotKnown, "no control was run".to_owned()),
         Some(control) => {
             let outcome = if control.lost() > 0 { Outcome::Pass } else { Outcome::Fail };
             (outcome, format!("control: {} of {} lost", control.lost(), control.acknowledged()))
         }
     };
-    checks.push(Check { name: "losses would be found".to_owned(), outcome, found });
+    checks.push(Check { name: "the test can find losses".to_owned(), outcome, found });
     checks
 }
 

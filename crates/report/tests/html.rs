@@ -142,7 +142,7 @@ fn a_page_of_three_targets_is_small_and_names_omissions() {
     let again: Document = serde_json::from_str(embedded(&page, "document")).expect("a document");
     assert_eq!(again.cells.len(), document.cells.len());
     let left_out = again != document;
-    assert_eq!(page.contains("Left out of it, so that the page stays small"), left_out);
+    assert_eq!(page.contains("To keep the page small, this document lacks"), left_out);
     // Any number of intervals leaves the size of the page within the limit.
     for cell in &mut document.cells {
         for round in &mut cell.rounds {
@@ -392,10 +392,10 @@ fn pages_of_very_many_results_name_omissions() {
     };
     document.cells = cells(1000);
     let page = page_of(&[&document]);
-    assert!(page.contains("Raw cells") && !page.contains("the raw cells of"));
+    assert!(page.contains("Raw figures") && !page.contains("the raw figures of"));
     document.cells = cells(1001);
     let text = text_of(&page_of(&[&document]));
-    assert!(text.contains("Left out, so that the page stays small: the raw cells of 1,001 results."), "{text}");
+    assert!(text.contains("To keep the page small, the raw figures of 1,001 results are left out."), "{text}");
     assert!(text.contains("diskperf show k3pv-261121 --format csv"), "{text}");
     // Every result has its row in the table of figures.
     assert!(text.contains("read_8192, size 0") && text.contains("read_8192, size 1000"), "{text}");

@@ -72,18 +72,18 @@ impl Store {
         let Some(folder) = path.parent() else { return Ok(()) };
         let mut missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         let there = missing.last().map_or(Some(folder), |missing| missing.parent()).unwrap_or(Path::new("/"));
-        let mut open = File::open(there).map_err(|source| StoreError::io("look into", there, source))?;
+        let mut open = File::open(there).map_err(|source| StoreError::io("open", there, source))?;
         while let Some(folder) = missing.pop() {
-            open = made_in(&open, folder, owner).map_err(|source| StoreError::io("make", folder, source))?;
+            open = made_in(&open, folder, owner).map_err(|source| StoreError::io("create", folder, source))?;
         }
-        narrow(&open, 0o700, owner).map_err(|source| StoreError::io("close to others", folder, source))?;
+        narrow(&open, 0o700, owner).map_err(|source| StoreError::io("restrict access to", folder, source))?;
         for suffix in ["", "-wal", "-shm"] {
             let path = with_suffix(path, suffix);
             let name = path.file_name().unwrap_or_default();
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             // A missing file, a link, or an unreadable file is handled when the store is opened.
             let Ok(file) = rustix::fs::openat(&open, name, flags, Mode::empty()) else { continue };
-            narrow(&file.into(), 0o600, owner).map_err(|source| StoreError::io("close to others", &path, source))?;
+            narrow(&file.into(), 0o600, owner).map_err(|source| StoreError::io("restrict access to", &path, source))?;
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ impl Store {
         let backup = with_suffix(&self.path, &format!(".schema-{schema}"));
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         let made = tempfile::Builder::new().prefix(".diskperf-store-").tempfile_in(folder);
-        let file = made.map_err(|source| StoreError::io("copy the store to", &backup, source))?;
+        let file = made.map_err(|source| StoreError::io("copy the results database to", &backup, source))?;
         self.connection.backup(MAIN_DB, file.path(), None).map_err(|error| self.fault(error))?;
         // Another process may have migrated the store meanwhile: then its own copy of the old schema stays.
         if self.schema()? != schema {
@@ -197,7 +197,7 @@ impl Store {
             file.persist(&backup)?;
             File::open(folder)?.sync_all()
         };
-        kept().map_err(|source| StoreError::io("copy the store to", &backup, source))
+        kept().map_err(|source| StoreError::io("copy the results database to", &backup, source))
     }
 
     pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
@@ -245,7 +245,7 @@ fn make(path: &Path, owner: Option<Owner>, steps: &[M]) -> Result<(), StoreError
     };
     match made() {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map_err(|source| StoreError::io("make", path, source)),
+        made => made.map_err(|source| StoreError::io("create", path, source)),
     }
 }
 

@@ -88,7 +88,7 @@ impl Store {
         let path = self.path.clone();
         let draw = || {
             run_id::draw(run.info.started_unix_s)
-                .map_err(|source| StoreError::io("draw a random name for", &path, source))
+                .map_err(|source| StoreError::io("get a random run id for", &path, source))
         };
         self.change(|change| {
             let mut name = draw()?;

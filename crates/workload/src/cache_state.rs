@@ -107,7 +107,7 @@ impl fmt::Display for Unproven {
             Unproven::NeverEvicts => f.write_str("this file system keeps its files only in the page cache"),
             Unproven::NeverCaches => f.write_str("this machine keeps nothing in memory"),
             Unproven::Blind => f.write_str("the page cache is not visible here"),
-            Unproven::NotOurs => f.write_str("a given file stays cached unless --cold is given"),
+            Unproven::NotOurs => f.write_str("diskperf evicts an existing file only with --cold"),
             Unproven::Denied => f.write_str("no permission to inspect a file"),
             Unproven::WarmedUp => f.write_str("the workload ran before it was measured"),
             Unproven::Partly(residency) => write!(f, "{residency} were in the page cache"),

@@ -143,7 +143,7 @@ impl Choice<'_> {
             if kind.amount(&needs) > most {
                 let bytes = |amount: u64| Bytes(amount.saturating_mul(kind.unit_bytes()));
                 let (needs, most) = (bytes(kind.amount(&needs)), bytes(most));
-                self.leave_out(test, &format!("needs {needs} at a time, and no more than {most} are used here"));
+                self.leave_out(test, &format!("needs {needs} at a time; the limit here is {most}"));
             }
         }
     }
@@ -398,7 +398,7 @@ mod tests {
             assert_eq!(omitted.is_some(), item.size_kind == SizeKind::Large, "{item:?}: {omitted:?}");
         }
         let reason = fitted.omitted[0].as_deref().expect("a reason");
-        assert!(reason.ends_with(" at a time, and no more than 32 MiB are used here"), "{reason}");
+        assert!(reason.ends_with(" at a time; the limit here is 32 MiB"), "{reason}");
     }
 
     #[test]

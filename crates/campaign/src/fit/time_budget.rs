@@ -109,7 +109,7 @@ const LEAST_FOR_TRIALS: Nanos = Nanos::from_secs(2);
 fn untried(alternatives: &[Alternative], late: &[bool], time: Nanos) -> Vec<Option<String>> {
     let of_late = alternatives.iter().zip(late).filter(|(_, late)| **late);
     let labels: BTreeSet<String> = of_late.map(|(alternative, _)| alternative.row.label()).collect();
-    let reason = format!("its trial would have begun after {}", about(time));
+    let reason = format!("no time for its trial: trials start within {}", about(time));
     let omitted = |one: &Alternative| labels.contains(&one.row.label()).then(|| reason.clone());
     alternatives.iter().map(omitted).collect()
 }
@@ -179,7 +179,8 @@ pub fn record_omissions(plan: &mut Plan, limits: &Limits, executions: &[Executio
     let Some(time) = limits.time else { return };
     for (alternative, executions) in plan.alternatives.iter_mut().zip(executions) {
         if executions.is_empty() && alternative.row.omitted.is_none() {
-            alternative.row.omitted = Some(format!("the {} were over before it came to its turn", about(time)));
+            let reason = format!("the time limit of {} was reached before its first round", about(time));
+            alternative.row.omitted = Some(reason);
         }
     }
 }
@@ -199,7 +200,7 @@ mod tests {
         };
         let all = [on(0, 1), on(0, 2), on(1, 1), on(1, 2)];
         let untried = untried(&all, &[false, false, false, true], Nanos::from_secs(60));
-        let reason = Some("its trial would have begun after 60 s".to_owned());
+        let reason = Some("no time for its trial: trials start within 60 s".to_owned());
         assert_eq!(untried, [None, reason.clone(), None, reason]);
     }
 }

@@ -6,7 +6,7 @@ use units::Exit;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum PeerFault {
-    #[error("{variable}={value} is not set by diskperf-mpi of this version")]
+    #[error("this version of diskperf-mpi does not set {variable}={value}")]
     BadVariable { variable: &'static str, value: String },
     #[error("diskperf-mpi has ended")]
     Ended,

@@ -52,7 +52,7 @@ pub fn predict(source: &Source, here: &DeviceFile, there: &DeviceFile, checks: &
     };
     let replayed = match seconds(here, &source.traces) {
         Ok(replayed) => replayed,
-        Err(reason) => return refused(&mut prediction, format!("on the own device, {reason}"), PROBE_WRITES),
+        Err(reason) => return refused(&mut prediction, format!("on the run's own device, {reason}"), PROBE_WRITES),
     };
     prediction.replayed_s = Some(replayed);
     if let Some(refusal) = refusal(prediction.here_s, replayed, source.waited) {

@@ -88,7 +88,7 @@ fn finding(cell: &Cell) -> Option<String> {
             let (read, written) = (each(io.device_read), each(io.device_written));
             let flushes = significant(io.flushes as f64 / runs, 2);
             format!(
-                "meanwhile the device, also for others, read {read}, wrote {written} and was flushed {flushes} times"
+                "meanwhile the device, with I/O of others, read {read}, wrote {written} and was flushed {flushes} times"
             )
         }
         None => "the device is not visible here".to_owned(),

@@ -76,7 +76,7 @@ pub fn rows_of(time: Option<Nanos>, settings: &Settings, target: &Target) -> Res
         Err(reason) => Some(reason.clone()),
         Ok(storage) if !storage.direct => Some(format!("{target} does not support O_DIRECT")),
         Ok(storage) if storage.block_bytes > BLOCK => {
-            Some(format!("blocks of {} are larger than those of the programs", Bytes(storage.block_bytes.into())))
+            Some(format!("its blocks of {} are larger than those of the tests", Bytes(storage.block_bytes.into())))
         }
         Ok(_) => None,
     };
@@ -126,7 +126,7 @@ fn settled(cell: &Cell) -> Option<String> {
     let rate = cell.rate.as_ref()?;
     let depth = match cell.parameters.get("iodepth") {
         Some(ParameterValue::Number(1)) | None => String::new(),
-        Some(depth) => format!(", {depth} at once"),
+        Some(depth) => format!(", queue depth {depth}"),
     };
     let name = format!("{}{depth} on {}", cell.program, cell.target);
     let rounds: Vec<u32> = cell.kept().map(|round| round.round).collect();

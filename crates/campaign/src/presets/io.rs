@@ -134,7 +134,7 @@ fn kept(cell: &Cell) -> String {
     match (cell.number("rate"), &cell.rate) {
         (Some(asked), Some(rate)) => {
             let done = stats::digits::significant(rate.per_second, 3);
-            format!("; {asked} per second were to begin, {done} were done")
+            format!("; {asked} operations per second requested, {done} completed")
         }
         _ => String::new(),
     }
@@ -167,7 +167,7 @@ fn tail(cell: &Cell, latency: Latency) -> String {
     let beside: Vec<&str> = beside.filter(|_| latency.kind == LatencyKind::Service).map(|(_, what)| what).collect();
     let beside = match &beside[..] {
         [] => String::new(),
-        words => format!("; {} are in the rate and not in these", words.join(" and ")),
+        words => format!("; the rate includes {}, these times do not", words.join(" and ")),
     };
     format!("{name}: {from}: {tail}{kept}{beside}")
 }

@@ -211,7 +211,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
     };
     let Some(node) = place.device.as_ref().map(|device| device.node()) else {
         let file_system = place.file_system.as_deref().unwrap_or("this file system");
-        return Err(format!("no block device is to be seen under {file_system}"));
+        return Err(format!("no block device is visible under {file_system}"));
     };
     let under = format!("{}, the device under {},", node.shown(), path.shown());
     match Storage::inspect(&node) {

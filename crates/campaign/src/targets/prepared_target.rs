@@ -211,7 +211,7 @@ pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Resul
     let node = volume.inspected.node();
     let inspected = held.map_or_else(|| kernel::guard::inspect(&node), Vacated::inspect)?;
     if inspected.identity() != volume.inspected.identity() {
-        return Err(GuardFault::Changed(node, "another device has its name").into());
+        return Err(GuardFault::Changed(node, "its name now belongs to another device").into());
     }
     Ok(VolumeArgument { spec: volume.spec.clone(), inspected, permission: Permission::None })
 }

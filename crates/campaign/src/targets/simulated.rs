@@ -136,7 +136,7 @@ impl Simulated {
         let any = |is: fn(&Phase) -> bool| program.phases.iter().any(is);
         // 1
         if any(|phase| phase.steps.issue() != Issue::Sync) {
-            return Some("programs on a simulated machine do one call after the other".to_owned());
+            return Some("programs on a simulated machine make one call at a time".to_owned());
         }
         let Simulated::Described(described) = self else { return None };
         let name = &described.machine.name;
@@ -151,7 +151,7 @@ impl Simulated {
         // 4
         let modes = program.phases.iter().flat_map(modes);
         modes.into_iter().find_map(|mode| match mode {
-            Mode { direct: true, .. } => Some(format!("the system of {name} has no way past its buffers")),
+            Mode { direct: true, .. } => Some(format!("{name} has no direct I/O: it always uses the buffer cache")),
             Mode { durability: Durability::None, .. } => None,
             _ => Some(format!("the system of {name} has no O_SYNC")),
         })

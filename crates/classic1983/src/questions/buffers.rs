@@ -10,7 +10,7 @@ use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
     id: "Q3",
-    asks: "How much buffer does a controller need, on a slow bus and on a fast one, alone on it and beside others? \
+    asks: "How much buffer does a controller need, on a slow bus and on a fast one, alone on it and with others? \
            (Section 6: buffering smooths slow busses, and on a fast one little is needed.)",
     experiment,
 };

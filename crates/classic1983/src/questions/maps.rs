@@ -10,8 +10,7 @@ use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
     id: "Q6",
-    asks: "How long is a drive idle around every read of a new disk map, where all requests stand in one queue and \
-        where \
+    asks: "How long is a drive idle around every read of a new disk map, if all requests are in one queue and if \
            reads go first? (Section 6: one queue does all writes before the map is read, which idles the disk.)",
     experiment,
 };

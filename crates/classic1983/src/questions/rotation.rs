@@ -10,7 +10,7 @@ use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
     id: "Q8",
-    asks: "How far apart should the blocks of a file lie, with one drive and with two? (Section 5 suspects the \
+    asks: "How far apart should the blocks of a file be, with one drive and with two? (Section 5 suspects the \
            rotational delay wherever two drives are slower than one.)",
     experiment,
 };

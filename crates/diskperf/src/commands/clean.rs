@@ -91,7 +91,7 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
     list(&found.goes)?;
     found.stays.iter().for_each(|line| output::remark(line));
     if found.goes.is_empty() && found.untagged.is_empty() {
-        output::remark(if found.stays.is_empty() { "nothing is left" } else { "nothing else is left" });
+        output::remark(if found.stays.is_empty() { "no leftovers found" } else { "no other leftovers found" });
     }
     if arguments.dry_run {
         return Ok(Exit::Done);
@@ -185,7 +185,7 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
             }
             // The directory of an old run may belong to another user by now.
             Err(error) if is_all => {
-                found.stays.push(format!("{} cannot be looked at: {}", folder.shown(), message(&error)))
+                found.stays.push(format!("cannot inspect the folder {}: {}", folder.shown(), message(&error)))
             }
             Err(source) => return Err(PathFault::Unreadable { path: folder.clone(), source }.into()),
         }
@@ -250,7 +250,7 @@ impl Found {
     fn reached(&mut self, path: &Path) -> Option<PathBuf> {
         match path.canonicalize() {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                self.stays.push(format!("{} cannot be looked at: {}", path.shown(), message(&error)));
+                self.stays.push(format!("cannot inspect {}: {}", path.shown(), message(&error)));
                 None
             }
             path => path.ok(),
@@ -273,8 +273,8 @@ impl Found {
     }
 
     fn add_file(&mut self, left: Leftover, is_named: bool) {
-        let kept = (left.kind == Kind::Image && !is_named).then_some("removed");
-        let shown = || Some(format!("{} shows it", shown_by(&left.path).first()?));
+        let kept = (left.kind == Kind::Image && !is_named).then_some("remove");
+        let shown = || Some(format!("it is the backing file of {}", shown_by(&left.path).first()?));
         match why_it_stays(&left.owner, kept, shown) {
             Some(why) => self.stays.push(format!("{} stays: {why}", left.path.shown())),
             None => self.goes.push(Thing::File(left)),
@@ -282,7 +282,7 @@ impl Found {
     }
 
     fn add_volume(&mut self, volume: LeftoverVolume, is_named: bool) {
-        let kept = (volume.is_kept && !is_named).then_some("erased");
+        let kept = (volume.is_kept && !is_named).then_some("erase");
         match why_it_stays(&volume.owner, kept, || volume.obstacle()) {
             Some(why) => self.stays.push(format!("{} stays: {why}", volume.node().shown())),
             None if volume.has_tag() => self.goes.push(Thing::Volume(Box::new(volume))),
@@ -299,22 +299,22 @@ impl Found {
                     match volume {
                         Ok(volume) => self.add_volume(volume, !is_all),
                         Err((node, fault)) => {
-                            self.stays.push(format!("{} cannot be looked at: {fault}", node.shown()));
+                            self.stays.push(format!("cannot inspect {}: {fault}", node.shown()));
                         }
                     }
                 }
             }
-            Err(error) => self.stays.push(format!("cannot read the notes about devices: {}", message(&error))),
+            Err(error) => self.stays.push(format!("cannot list the devices of earlier runs: {}", message(&error))),
         }
         match queue_tuning::leftovers() {
             Ok(queues) => {
                 let queues = queues.into_iter().filter(|(disk, _)| is_wanted(&node_of(disk)));
                 self.goes.extend(queues.map(|(disk, pid)| Thing::Queue(disk, pid)));
             }
-            Err(fault) => self.stays.push(format!("cannot read the notes about queues: {fault}")),
+            Err(fault) => self.stays.push(format!("cannot list the queues of earlier runs: {fault}")),
         }
         if let Some(folder) = kernel::hidden_notes() {
-            self.stays.push(format!("{}: only root can read the notes of root's runs", folder.shown()));
+            self.stays.push(format!("{}: only root can list the devices and queues of root's runs", folder.shown()));
         }
     }
 }
@@ -401,7 +401,7 @@ fn why_it_stays(owner: &Owner, kept: Option<&str>, obstacle: impl FnOnce() -> Op
         Owner::Machine(name) => Some(format!("it was made on {name}")),
         Owner::User(uid) => Some(format!("it belongs to user {uid}")),
         // 4
-        Owner::Ended => kept.map(|removed| format!("it was kept; name it to have it {removed}")).or_else(obstacle),
+        Owner::Ended => kept.map(|remove| format!("it was kept; name it to {remove} it")).or_else(obstacle),
     }
 }
 
@@ -430,11 +430,11 @@ mod tests {
         let why = |owner: Owner, kept, obstacle: Option<&str>| {
             why_it_stays(&owner, kept, || obstacle.map(str::to_owned)).unwrap_or_default()
         };
-        assert_eq!(why(Owner::Process(7), Some("erased"), Some("it is mounted")), "process 7 still runs");
+        assert_eq!(why(Owner::Process(7), Some("erase"), Some("it is mounted")), "process 7 still runs");
         assert_eq!(why(Owner::User(7), None, None), "it belongs to user 7");
         assert_eq!(why(Owner::Machine("m".to_owned()), None, None), "it was made on m");
-        let kept = "it was kept; name it to have it erased";
-        assert_eq!(why(Owner::Ended, Some("erased"), Some("it is mounted")), kept);
+        let kept = "it was kept; name it to erase it";
+        assert_eq!(why(Owner::Ended, Some("erase"), Some("it is mounted")), kept);
         assert_eq!(why(Owner::Ended, None, Some("it is mounted")), "it is mounted");
         assert_eq!(why(Owner::Ended, None, None), "");
     }

@@ -70,7 +70,7 @@ impl IoArguments {
     /// True if a terminal shows figures while a test runs. If you ask for them without a terminal, diskperf says so.
     pub fn shows_live(&self) -> bool {
         if self.live == Some(Live::On) && !self.dry_run && !StatusLine::new().is_seen() {
-            output::remark("--live shows nothing, because standard error is not a terminal that can clear a line");
+            output::remark("--live has no effect: standard error is not a terminal that can clear a line");
         }
         self.live != Some(Live::Off)
     }
@@ -95,10 +95,10 @@ impl IoArguments {
     /// Only one test on one target can run until Ctrl-C.
     fn check_endless(&self, axes: &[Axis]) -> Result<(), LoadError> {
         let given = [
-            ("a sweep needs an end of each round", !axes.is_empty()),
-            ("several targets need an end of each round", self.targets.len() > 1),
-            ("--budget needs an end of each round", self.budget.is_some()),
-            ("--sustained needs an end of each round", self.sustained.time().is_some()),
+            ("a sweep needs rounds that end", !axes.is_empty()),
+            ("several targets need rounds that end", self.targets.len() > 1),
+            ("--budget needs rounds that end", self.budget.is_some()),
+            ("--sustained needs rounds that end", self.sustained.time().is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((why, _)) => Err(LoadError::new("time", Time::FOREVER, *why, "give a time, as in --time 10s")),

@@ -183,7 +183,7 @@ fn answer(question: &Question, answer: &Answer, page: Page) -> String {
     let most = spread.most.as_ref().map_or_else(String::new, |most| format!("; {most} has the largest effect"));
     let reversed = match spread.reversed_by.as_slice() {
         [] => String::new(),
-        names => format!(" It is another answer with {}.", names.join(", ")),
+        names => format!(" The answer changes with {}.", names.join(", ")),
     };
     let asks = format!("{}  {}\n\n", question.id, question.asks);
     let sentences = format!(

@@ -121,7 +121,7 @@ fn cut_power(image: &TargetArgument, directory: &str, cuts: u32) -> Verification
     let what = if found.cuts.is_empty() { "no power-cut test" } else { "the power-cut test ended early" };
     found.errors.iter().for_each(|problem| output::remark(&format!("{what}: {}", problem.message)));
     if found.control.as_ref().is_some_and(|control| control.lost() == 0) {
-        output::remark("the power-cut test shows nothing: without flushes, nothing was lost either");
+        output::remark("the power-cut test is inconclusive: without flushes, no record was lost either");
     }
     found
 }

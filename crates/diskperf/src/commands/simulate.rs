@@ -117,7 +117,7 @@ fn carry_out(
     results.interrupted = stop.requested();
     if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
         let title = draw(path, plan, targets.0, &stop)?;
-        output::remark(&format!("drew {title}, into {}", path.shown()));
+        output::remark(&format!("wrote {}: timeline of {title}", path.shown()));
     }
     results.cells.extend((arguments.preset.published)());
     results.findings = (arguments.preset.findings)(&results.cells);

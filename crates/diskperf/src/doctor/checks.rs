@@ -367,7 +367,7 @@ fn task_io(found: &Found) -> Check {
         "task I/O",
         found.task_io,
         "the bytes of each test are visible",
-        "no /proc/self/io: the bytes of a test cannot be told from those of others",
+        "no /proc/self/io: diskperf cannot separate the bytes of a test from others",
         "use a kernel with CONFIG_TASK_IO_ACCOUNTING",
     )
 }

@@ -100,7 +100,7 @@ impl KeepArguments {
         }
         match self.store.to_write() {
             Err(Error::Runs(error @ RunsError::NowhereToStore)) => {
-                output::remark(&format!("not stored: {error}; --store PATH names a place"));
+                output::remark(&format!("not stored: {error}; name a results database: --store PATH"));
                 Ok(None)
             }
             opened => opened,

@@ -62,17 +62,17 @@ pub enum ArgumentError {
     TooManyRows(usize),
     #[error("--part needs --sweep")]
     PartOfNoSweep,
-    #[error("--part: only parts in CSV can be joined to one result")]
+    #[error("--part needs --format csv")]
     PartWithoutCsv,
     #[error("a sweep in CSV is not stored in a results database")]
     StoresNoCsvSweep,
     #[error("--phases {phases}: {rows} rows with {phases} runs each are {all} simulations; the limit is {most}")]
     TooManySimulations { phases: String, rows: String, all: String, most: String },
-    #[error("--phases {0}: only vaxmix takes another number of positions than 10")]
+    #[error("--phases {0} applies only to vaxmix; other parts always use 10")]
     OnlyVaxmixHasPhases(u32),
     #[error("--phases {phases}: a ranking needs more than one value")]
     FewPhases { phases: u32, least: u32 },
-    #[error("--certainty: only the claims are judged again")]
+    #[error("--certainty applies only to the claims")]
     OnlyClaimsAreJudgedAgain,
 }
 
@@ -108,7 +108,9 @@ impl ArgumentError {
             ArgumentError::NoSuchDevice(_) => usage("lsblk lists the devices"),
             ArgumentError::OtherSpelling(_, instead) => usage(format!("use {instead}")),
 
-            ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
+            ArgumentError::OnlyOfDevices { .. } => {
+                usage("leave it out, or use the preset device: diskperf run device DEVICE")
+            }
             ArgumentError::GivenSizes(_) => usage("leave --max-write out; --size sets the size of large files"),
             ArgumentError::RecordsNowhere => usage("leave --no-store out, or name a results database: --store PATH"),
             ArgumentError::NothingToKeep => usage("leave --keep out, or name a target like image:ext4"),

@@ -9,7 +9,7 @@ use crate::ui::shell;
 /// The reason why nothing is predicted.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
-    #[error("name the other device (--on) or a change of the own one (--set)")]
+    #[error("predict needs another device (--on) or a change of the run's own device (--set)")]
     NoDevice,
     #[error(transparent)]
     Source(#[from] SourceFault),

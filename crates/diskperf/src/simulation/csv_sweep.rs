@@ -88,7 +88,7 @@ pub fn print(request: &Request, arguments: &SimulateArguments) -> Result<Exit, E
         is_read = out.add(&lines.rows(&plain(&of_cells(cells))))?;
         if let Some(path) = arguments.timeline.as_ref().filter(|_| step.start == points.start) {
             let title = draw(path, &plan, &targets, &stop)?;
-            output::remark(&format!("drew {title}, into {}", path.shown()));
+            output::remark(&format!("wrote {}: timeline of {title}", path.shown()));
         }
         left.start = step.end;
         // 2.

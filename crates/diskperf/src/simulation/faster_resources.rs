@@ -44,7 +44,7 @@ pub fn speed_up(run: &RunInfo, cells: &mut [Cell], notify: &mut dyn FnMut(Event)
     let has = |cell: &Cell| cell.measured && cell.breakdown.as_ref().is_some_and(|known| known.faster.is_none());
     let wanted: Vec<usize> = (0..cells.len()).filter(|&index| has(&cells[index])).collect();
     if wanted.len() > MOST_CELLS {
-        let reason = format!("these are more than {MOST_CELLS} cells: name some of them");
+        let reason = format!("more than {MOST_CELLS} results: name some of them");
         wanted.iter().for_each(|&index| note(&mut cells[index], Err(reason.clone())));
         return Ok(true);
     }
@@ -118,10 +118,10 @@ fn note(cell: &mut Cell, told: Result<Vec<Faster>, String>) {
 /// The rates with each faster resource, against the first rate, which is that of the unchanged machine. The first must
 /// be the cell's rate; otherwise the machine has changed.
 fn compare(run: &RunInfo, cell: &Cell, resources: &[&str], rates: &[Option<f64>]) -> Result<Vec<Faster>, String> {
-    let Some(own) = rates.first().copied().flatten() else { return Err("it cannot be run any more".to_owned()) };
+    let Some(own) = rates.first().copied().flatten() else { return Err("it can no longer be simulated".to_owned()) };
     let stored = cell.rate.as_ref().map_or(f64::NAN, |rate| rate.per_second);
     if run.phases.is_some() && (own / stored - 1.0).abs() > SAME {
-        return Err("simulated again, it gives another rate: the machine has changed".to_owned());
+        return Err("a new simulation gives another rate: the machine has changed".to_owned());
     }
     let faster = RESOURCES.iter().map(|resource| {
         let place = resources.iter().position(|name| *name == resource.name);
@@ -168,7 +168,7 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
         let tests = mix.map_or(Tests::Preset(preset), Tests::Mix);
         tests.rows(&settings, &target).ok()?.into_iter().find(|row| is_of(cell, row))
     });
-    let row = row.ok_or_else(|| format!("{} has no program {} of this kind any more", preset.name, cell.program))?;
+    let row = row.ok_or_else(|| format!("{} no longer has this test {}", preset.name, cell.program))?;
     Ok(Rebuilt { described, preset, row, drives: cell.targets as usize })
 }
 

@@ -48,8 +48,8 @@ pub fn recorded(event: &Event) -> Option<Remark> {
             of(RemarkKind::Repeated, (target, program), text)
         }
         Event::ProcessesEnded { target, program, command, count } => {
-            let text =
-                format!("{}left {} running, ended outside the measurement", prepare(*command), processes(*count));
+            let (prepare, count) = (prepare(*command), processes(*count));
+            let text = format!("{prepare}left {count} running, which diskperf ended outside the measurement");
             of(RemarkKind::ProcessesLeft, (target, program), text)
         }
         Event::ProcessesLeft { target, program, command, count } => {
@@ -61,14 +61,14 @@ pub fn recorded(event: &Event) -> Option<Remark> {
             of_run(RemarkKind::MemoryNotLimited, format!("memory is not limited to {bytes}: {why}"))
         }
         Event::QueueLeft(queue_tuning::Restored { disk, pid, outcome: Err(fault) }) => {
-            let text = format!("cannot restore the queue of {disk}, left tuned by process {pid}: {fault}");
+            let text = format!("cannot restore the queue of {disk}, which process {pid} tuned: {fault}");
             of_run(RemarkKind::QueueNotRestored, text)
         }
         Event::RoundsLeftOut { ran, planned } => {
-            of_run(RemarkKind::LeftOut, format!("the time was over after {ran} of {planned} rounds"))
+            of_run(RemarkKind::LeftOut, format!("the time limit was reached after {ran} of {planned} rounds"))
         }
         Event::ExecutionsLeftOut { target, program } => {
-            let text = "left out of later rounds because the time was over".to_owned();
+            let text = "left out of later rounds because the time limit was reached".to_owned();
             of(RemarkKind::LeftOut, (target, program), text)
         }
         _ => return None,
@@ -118,7 +118,7 @@ fn of_preparation(event: &Event) -> Option<String> {
                 .to_owned()
         }
         Event::AllWritten => "no more rounds: another one would write more than --max-write allows".to_owned(),
-        Event::NotStored(error) => format!("not stored: {error}; measuring goes on, and storing is tried again later"),
+        Event::NotStored(error) => format!("not stored: {error}; the run continues, and diskperf tries again later"),
         Event::Kept { target, path, is_image: true } => format!("kept the image of {target} as {}", path.shown()),
         Event::Kept { target, path, .. } => format!("kept the file system of {target} on {}", path.shown()),
         _ => return None,
@@ -131,7 +131,7 @@ fn of_leftovers(event: &Event) -> Option<String> {
         Event::FolderRemoved { run, path } => format!("removed {}, left by {run}", path.shown()),
         Event::FolderStays { run, path, within } => {
             let (path, folder) = (path.shown(), shell::word(within));
-            format!("{path} stays: no tag proves that {run} made it; diskperf clean {folder} asks for it")
+            format!("{path} stays: no tag proves that {run} made it; to remove it: diskperf clean {folder}")
         }
         Event::MkfsRuns { run, node } => format!("waiting for the mkfs that {run} started on {}", node.shown()),
         Event::VolumeErased { run, volume } => {
@@ -140,7 +140,7 @@ fn of_leftovers(event: &Event) -> Option<String> {
         }
         Event::LeftoversStay(error) => error.to_string(),
         Event::QueueLeft(queue_tuning::Restored { disk, pid, .. }) => {
-            format!("restored the queue of {disk}, left tuned by process {pid}")
+            format!("restored the queue of {disk}, which process {pid} tuned")
         }
         _ => return None,
     })

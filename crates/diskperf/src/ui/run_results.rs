@@ -33,7 +33,7 @@ pub fn print_results(
     ended?;
     if document.run.interrupted {
         if let Some(stored) = &document.run.store {
-            remark!("interrupted; {} goes on with it", on_store(&format!("resume {}", stored.run)));
+            remark!("interrupted; to continue: {}", on_store(&format!("resume {}", stored.run)));
         }
         return Ok(Exit::Interrupted);
     }
@@ -63,7 +63,7 @@ pub fn print_failures(problems: &[Problem], others: usize) {
     }
     let count = failed.clone().count() + others;
     if count > MOST_FAILURES {
-        remark!("error: and {} more; the results name all of them", count - MOST_FAILURES);
+        remark!("error: {} more; the results list all of them", count - MOST_FAILURES);
     }
     let mut hints: Vec<&str> = failed.filter_map(|(problem, _)| problem.hint.as_deref()).collect();
     hints.sort_unstable();

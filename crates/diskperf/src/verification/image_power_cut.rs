@@ -54,12 +54,12 @@ pub fn test(target: &Target, image: &ImageArgument, (seed, rounds): (u64, u32)) 
     };
     let needed = VolatileImage::middle(&spec).file_bytes();
     output::remark(&format!(
-        "writes an image of {needed} in {}, on it {} of {}, and cuts its power {rounds} times; nothing is left behind",
+        "writes an image of {needed} in {}, with {} of {}, and cuts its power {rounds} times; nothing is left behind",
         image.directory().shown(),
         image.file_system(),
         spec.file_bytes(),
     ));
-    output::remark("the kernel's log will tell of I/O errors on loop devices: they are the power cuts");
+    output::remark("the kernel log will show I/O errors on loop devices: they are the power cuts");
     let line = StatusLine::new();
     let made = VolatileImage::make(&spec, &mounts, |bytes, of| {
         line.say(&format!("writing the image, {} % of {}", 100 * bytes / of.max(1), Bytes(of)));

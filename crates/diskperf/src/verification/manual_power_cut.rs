@@ -96,8 +96,8 @@ pub fn check(
     // 1
     if scan::is_of_this_boot(&folder) {
         output::remark(
-            "this machine was not started again since: unless the disk alone lost its power, and was mounted again, \
-             nothing was tested",
+            "this machine was not restarted since: unless only the disk lost its power and was mounted again, nothing \
+             was tested",
         );
     }
     let judged = judge(&folder, records, bounds, &log.ledger).map_err(failed)?;

@@ -242,7 +242,7 @@ fn processes_that_become_another_user_are_not_waited_for() {
     };
     let sleeper = [text(&root), "--reuid", "0", "--regid", "0", "--clear-groups", "sleep", &seconds];
     // It must have become root before the timeout, which takes longer on a busy machine.
-    let cannot_end = |err: &str| err.contains("may not be ended: it runs as another user");
+    let cannot_end = |err: &str| err.contains("may not end it: it runs as another user");
     let mut timeouts = ["50ms", "1s", "20s"].into_iter().map(|timeout| {
         let (status, err) = by_another(&[&["--rounds", "2", "--timeout", timeout, "--"], &sleeper[..]].concat());
         assert_eq!(status, Some(1), "{err}");
@@ -286,10 +286,10 @@ fn a_failure_voids_the_cell_and_quotes_the_command() {
     assert_eq!(said, "the command: it ended with exit status 3; it said: first; the last");
     assert_eq!(failed(&["--", "sh", "-c", "kill -9 $$"]), "the command: signal 9 ended it");
     let said = failed(&["--prepare", "sh -c 'exit 7'", "--", "true"]);
-    assert_eq!(said, "while it was prepared: the command: it ended with exit status 7");
+    assert_eq!(said, "during preparation: the command: it ended with exit status 7");
     assert!(failed(&["--", "{}/none"]).contains("no such file"));
     let said = failed(&["--timeout", "50ms", "--", "sleep", "1000"]);
-    assert_eq!(said, "the command: it had not ended in time, and was ended");
+    assert_eq!(said, "the command: it reached the timeout, and diskperf ended it");
     // The command's current directory and its files: its own three, and the folder that `ls` reads.
     let said = failed(&["--", "sh", "-c", "pwd >&2; echo {} >&2; ls /proc/self/fd | tr '\\n' ' ' >&2; exit 1"]);
     let said: Vec<&str> = said.split("it said: ").last().expect("words").split("; ").collect();

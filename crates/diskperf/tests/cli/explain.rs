@@ -175,7 +175,7 @@ fn a_changed_machine_is_not_compared() {
     write("eagle");
     let ended = explain(&cli, &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    assert!(ended.out.contains("n.m. (simulated again, it gives another rate"), "{}", ended.out);
+    assert!(ended.out.contains("n.m. (a new simulation gives another rate"), "{}", ended.out);
 }
 
 #[test]

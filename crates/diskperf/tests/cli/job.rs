@@ -141,8 +141,8 @@ fn errors_are_shown_with_their_line() {
     };
     assert_eq!(
         refused("[[load]]\npattern = \"randread\"\n  iodpeth = 32 # deep\n"),
-        "error: bad.toml:3:3: a workload has no key iodpeth\n      iodpeth = 32 # deep\n      ^^^^^^^\nhint: perhaps \
-            iodepth\n"
+        "error: bad.toml:3:3: a workload has no key iodpeth\n      iodpeth = 32 # deep\n      ^^^^^^^\nhint: did you \
+            mean iodepth?\n"
     );
     assert_eq!(
         refused("[[load]]\npattern = \"randread\"\nengine = \"posix\"\niodepth = 32\n"),

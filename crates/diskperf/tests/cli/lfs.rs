@@ -91,7 +91,7 @@ fn classic_bw_counts_one_more_and_prints_two_decimals() {
     let ended = cli.well_and_clean(&["bw", "-l", "data", "8", "--classic", "--seed", "7", "--size", "8KiB"]);
     let (shape, numbers) = split(ended.out.trim_end());
     assert_eq!((shape.as_str(), [numbers[2], numbers[3]].map(decimals)), (LATENCY, [6, 6]));
-    assert!(ended.err.contains("reads of 8 KiB out of 3 MiB, seed 7"), "{}", ended.err);
+    assert!(ended.err.contains("random reads of 8 KiB in 3 MiB, seed 7"), "{}", ended.err);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn bw_without_a_number_runs_the_series_of_the_lab() {
     assert_eq!(shapes(&ended), [BANDWIDTH; 2]);
     let asked: Vec<&str> = ended.out.lines().map(|line| split(line).1[0]).collect();
     assert_eq!(asked, ["64", "128"]);
-    assert!(ended.err.contains("left out: 256 512 768 MB, for data holds 200"), "{}", ended.err);
+    assert!(ended.err.contains("left out 256 512 768 MB: data holds only 200"), "{}", ended.err);
     assert!(ended.err.contains("median ") && ended.err.contains(" % of the mean"), "{}", ended.err);
     assert!(ended.err.contains("the best of 2 misleads: "), "{}", ended.err);
 
@@ -368,8 +368,8 @@ fn missing_rights_are_named() {
     let sealed = here.join("sealed");
     fs::create_dir(&sealed).expect("a folder");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).expect("rights are taken");
-    Cli::in_folder(&sealed).refuses(&["smallfb", "1", "1"], 3, &["cannot make a folder in .", "hint: "]);
-    Cli::in_folder(&sealed).refuses(&["largefb", "1"], 3, &["cannot make a folder in .", "hint: "]);
+    Cli::in_folder(&sealed).refuses(&["smallfb", "1", "1"], 3, &["cannot create a folder in .", "hint: "]);
+    Cli::in_folder(&sealed).refuses(&["largefb", "1"], 3, &["cannot create a folder in .", "hint: "]);
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn bw_reads_a_device_with_direct_io() {
     assert!(!ended.err.contains("warning hole"), "{}", ended.err);
     let ended = Cli::in_folder(disk.folder.path()).well_and_clean(&["bw", "-l", disk.text(), "16", "--seed", "3"]);
     assert!(ended.out.starts_with(&format!("Timing 16 reads on {}: 16 reads in ", disk.text())), "{}", ended.out);
-    for line in ["reads of 512 B out of 64 MiB, seed 3\n", "16 reads: the device read 8 KiB for these 8 KiB"] {
+    for line in ["random reads of 512 B in 64 MiB, seed 3\n", "16 reads: the device read 8 KiB for these 8 KiB"] {
         assert!(ended.err.contains(line), "{}", ended.err);
     }
     Cli::in_folder(disk.folder.path()).refuses(

@@ -114,12 +114,12 @@ fn a_machine_file_combines_parts() {
 fn unknown_machines_and_parts_get_suggestions() {
     testkit::compute_only!();
     let cli = Cli::new();
-    refuses(&cli, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "perhaps vax780-sc780"]);
+    refuses(&cli, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "did you mean vax780-sc780?"]);
     refuses(&cli, &["pdp11", "--parts"], &["vax750-uda50", "./mine.toml"]);
     refuses(&cli, &["./none.toml", "--parts"], &["cannot read ./none.toml"]);
     refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive=ra18"], &["drive=ra18", "no part", "ra81"]);
-    refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive.rmp=1"], &["drive.rmp", "perhaps drive.rpm"]);
-    refuses(&cli, &["vax780-sc780", "--parts", "--set", "dirve.rpm=1"], &["dirve.rpm", "perhaps drive.rpm"]);
+    refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive.rmp=1"], &["drive.rmp", "did you mean drive.rpm?"]);
+    refuses(&cli, &["vax780-sc780", "--parts", "--set", "dirve.rpm=1"], &["dirve.rpm", "did you mean drive.rpm?"]);
     refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive.rpm"], &["FIELD=VALUE"]);
     refuses(&cli, &["vax780-sc780", "--parts", "--set", "drive.rpm="], &["has no value"]);
 }
@@ -139,12 +139,12 @@ fn impossible_values_are_refused_with_field_and_line() {
     set("file_system.fragment=512bytes", &["no fragments of 512"]);
     set("drive.seek_most=1ms", &["drive.seek_most: less than the average"]);
     let least = ["vax780-sc780", "--parts", "--set", "drive.seek_least=19ms"];
-    refuses(&cli, &least, &["machines/drive/eagle.toml:12: drive.seek_average: less than the least"]);
+    refuses(&cli, &least, &["machines/drive/eagle.toml:12: drive.seek_average: less than the minimum"]);
     set("file_system.rotational_delay=16ms", &["rotational_delay: ", "longer than a turn"]);
     set("controller.search_lead=48", &["controller.search_lead: 48 is not within"]);
     set("cpu.memory=100KiB", &["cpu.memory: ", "too few"]);
     set("controller.attention=lost", &["\"lost\" is not one of the choices", "held, polled"]);
-    set("controller.buffer_sectors=1.5", &["finer than it is counted"]);
+    set("controller.buffer_sectors=1.5", &["finer than its smallest unit"]);
     set("drive.rpm=3600ms", &["drive.rpm cannot have the unit ms", "turns/min"]);
     // The limits have the unit of their numbers, whatever the unit that was typed.
     set("drive.rpm=30", &["drive.rpm: not within 60 to 100,000 turns/min"]);
@@ -242,11 +242,11 @@ fn machine_files_need_units_and_sources() {
     );
     refuses_own(
         &line("{ value = 20, units = \"heads\", source = \"published\", from = \"x\" }"),
-        &["mine.toml:7: units", "perhaps unit"],
+        &["mine.toml:7: units", "did you mean unit?"],
     );
     let good = "{ value = 0, unit = \"heads\", source = \"published\", from = \"x\" }";
     refuses_own(&line(good), &["mine.toml:7: drive.heads: 0 is not within"]);
-    refuses_own(&own_machine(&format!("haeds = {good}")), &["mine.toml:7: drive.haeds", "perhaps drive.heads"]);
+    refuses_own(&own_machine(&format!("haeds = {good}")), &["mine.toml:7: drive.haeds", "did you mean drive.heads?"]);
 }
 
 #[test]
@@ -257,14 +257,14 @@ fn missing_fields_of_machine_files_are_named() {
         "like = \"vax780-sc780\"\n\n[drive]\nname = \"x\"\n",
         &["mine.toml:3: drive.sectors_per_track is missing"],
     );
-    refuses_own("like = \"vax780-sc780\"\nfile_systems = []\n", &["mine.toml:1: file_system: there is none"]);
+    refuses_own("like = \"vax780-sc780\"\nfile_systems = []\n", &["mine.toml:1: file_system: it is missing"]);
     // The table of 1983 has a half for each file system, and here none.
     let cli = Cli::new();
     fs::write(cli.path().join("mine.toml"), "like = \"vax780-sc780\"\nfile_systems = []\n").expect("a file");
-    refuses(&cli, &["./mine.toml", "classic1983", "--no-store"], &["mine.toml:1: file_system: there is none"]);
-    refuses_own("like = \"vax780-sc780\"\ncontroler = \"uda50\"\n", &["mine.toml:2: controler", "perhaps controller"]);
+    refuses(&cli, &["./mine.toml", "classic1983", "--no-store"], &["mine.toml:1: file_system: it is missing"]);
+    refuses_own("like = \"vax780-sc780\"\ncontroler = \"uda50\"\n", &["mine.toml:2: controler", "mean controller?"]);
     refuses_own("like = \"vax780-sc780\"\ndrive = \"rm05\"\n", &["mine.toml:2: drive: there is no part \"rm05\""]);
-    refuses_own("like = \"vax780-sc780\"\n\n[settings]\ndirve.rpm = 1\n", &["mine.toml:4: dirve", "perhaps drive"]);
+    refuses_own("like = \"vax780-sc780\"\n\n[settings]\ndirve.rpm = 1\n", &["mine.toml:4: dirve", "mean drive?"]);
     refuses_own("like = \"./mine.toml\"\n", &["based on itself"]);
     refuses_own("like = \"vax780-sc780\"\n\n[drive\n", &["mine.toml:3: ", "TOML"]);
     refuses_own(

@@ -104,17 +104,17 @@ fn simulated_machines_are_next_to_published_figures() {
     let cli = Cli::new();
     well(&cli, &["simulate", "vax780-sc780", "--phases", "2"]);
     let page = well(&cli, &["report"]).out;
-    assert!(page.contains("<h2>Published beside simulated</h2>") && page.contains("<b>560 (70%)</b>"), "{page}");
+    assert!(page.contains("<h2>Published and simulated figures</h2>") && page.contains("<b>560 (70%)</b>"), "{page}");
     assert!(page.contains("simulated</h1>"));
     // For any name of the machine.
     for target in ["sim:vax780-sc780", "mine=sim:vax780-sc780"] {
         well(&cli, &["run", "classic1983", target, "--only", "read_8192", "--rounds", "1"]);
         let page = well(&cli, &["report"]).out;
-        assert!(page.contains("<h2>Published beside simulated</h2>"), "{target}");
+        assert!(page.contains("<h2>Published and simulated figures</h2>"), "{target}");
     }
     well(&cli, &["simulate", "vax780-sc780", "--phases", "2", "--set", "drive.rpm=1800"]);
     let page = well(&cli, &["report"]).out;
-    assert!(!page.contains("<h2>Published beside simulated</h2>"));
+    assert!(!page.contains("<h2>Published and simulated figures</h2>"));
 }
 
 #[test]

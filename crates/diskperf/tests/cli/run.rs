@@ -401,7 +401,7 @@ fn files_without_permission_are_refused() {
     let sealed = cli.path().join("sealed");
     fs::create_dir(&sealed).expect("a folder");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).expect("rights are taken");
-    cli.refuses(&["run", "smoke", "sealed"], 3, &["cannot make a folder in sealed", "hint: "]);
+    cli.refuses(&["run", "smoke", "sealed"], 3, &["cannot create a folder in sealed", "hint: "]);
     cli.refuses(&["write_8192", "sealed/tst2"], 3, &["permission denied", "hint: "]);
 }
 

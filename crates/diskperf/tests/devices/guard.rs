@@ -117,7 +117,7 @@ fn loop_devices_on_overlays_and_devices_they_may_show_are_refused() {
     }
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert_eq!(ended.err.matches("status 3\n").count(), 5, "{}", ended.err);
-    for words in ["shows a file on overlay, which may be in use", "is as large and may show the same bytes"] {
+    for words in ["has a backing file on overlay, which may be in use", "has the same size and may have"] {
         assert!(ended.err.contains(words), "{words}: {}", ended.err);
     }
 }
@@ -282,7 +282,7 @@ fn users_with_hidepid_may_not_overwrite_devices() {
         return skip!("/proc takes no hidepid here: {}", ended.err.trim());
     }
     assert_eq!(ended.status, Some(3), "{}", ended.err);
-    let said = "/proc leaves out other users' processes (hidepid), which may have the device open for writing";
+    let said = "/proc hides other users' processes (hidepid), which may have the device open for writing";
     assert!(ended.err.contains(said) && ended.err.contains("hint: "), "{}", ended.err);
     let mut byte = [0];
     File::open(&disk.file).and_then(|file| file.read_exact_at(&mut byte, 0)).expect("its byte");

@@ -304,7 +304,7 @@ fn runs_killed_during_mkfs_are_resumed() {
     assert!(state_of(mkfs).is_some(), "mkfs outlives the run");
     let ended = Cli::in_folder(bench.here()).run(&["clean", bench.disk.text(), "--yes"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
-    assert!(ended.err.contains("mkfs is still at work on it"), "{}", ended.err);
+    assert!(ended.err.contains("mkfs is still running on it"), "{}", ended.err);
     let mut command = testkit::command(&program());
     command.args(["resume", "--store"]).arg(bench.store()).current_dir(bench.here());
     let resumed = testkit::terminal::watch(command, 200);

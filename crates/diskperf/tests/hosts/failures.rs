@@ -94,7 +94,7 @@ fn a_late_host_is_named_and_then_the_run_goes_on() {
     kill_process(late, Signal::STOP).expect("a process");
     let is_named = |line: &str| {
         let rest = line.split_once("remark: host n1 is ").map(|(_, rest)| rest);
-        rest.is_some_and(|rest| rest.ends_with(" s later than the first host"))
+        rest.is_some_and(|rest| rest.ends_with(" s behind the first host"))
     };
     let mut err = Vec::new();
     while let Ok(line) = lines.recv_timeout(PATIENCE) {

@@ -138,7 +138,7 @@ fn only_files_of_the_caller_are_changed_under_sudo() {
     let linked = Cli::new();
     std::os::unix::fs::symlink(elsewhere.path().join("nowhere"), linked.path().join("diskperf")).expect("a link");
     let ended = stored(&linked, &sudo);
-    assert!(ended.err.contains("error: cannot make "), "{}", ended.err);
+    assert!(ended.err.contains("error: cannot create "), "{}", ended.err);
     assert_eq!(elsewhere.names(), Vec::<String>::new());
 }
 

@@ -212,7 +212,7 @@ Linux 6.1, 8 CPUs
 
 cp on .: trimmed mean 11 ms a run (median 11 ms)
 5 rounds in random order (seed 1)
-left_out: the time was over after 3 of 5 rounds   diskperf help left_out
+left_out: the time limit was reached after 3 of 5 rounds   diskperf help left_out
 n.m. there is no page cache (randread)
 ";
     let unmeasured = other

@@ -40,8 +40,8 @@ impl NoMix {
     /// The reason in words.
     pub(super) fn reason(self) -> &'static str {
         match self {
-            NoMix::Empty => "no request is queued (Q) or issued (D) in it",
-            NoMix::NoAccess => "nothing is read or written in it: it has flushes and discards only",
+            NoMix::Empty => "it has no queued (Q) or issued (D) request",
+            NoMix::NoAccess => "it has no reads or writes, only flushes and discards",
         }
     }
 }

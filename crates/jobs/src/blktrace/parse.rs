@@ -215,7 +215,7 @@ pub(crate) fn line(text: &str) -> Result<Line<'_>, &'static str> {
     }
     let (Some(cpu), Some(sequence)) = (fields.next(), fields.next()) else { return Err("it ends too early") };
     if !is_number(cpu) || !is_number(sequence) {
-        return Err("no processor and no number follow the device");
+        return Err("it has no CPU and no sequence number after the device");
     }
     let at = fields.next().and_then(time).ok_or("it has no time, as in 0.000000000")?;
     let (Some(process), Some(action)) = (fields.next(), fields.next()) else { return Err("it ends too early") };
@@ -244,10 +244,10 @@ pub(crate) fn line(text: &str) -> Result<Line<'_>, &'static str> {
         Some(sectors) if is('R') || is('W') => {
             let sector = sector.and_then(|text| text.parse::<u64>().ok()).ok_or("it has no sector")?;
             if sector > LAST_SECTOR - u64::from(sectors) {
-                return Err("no device has such a sector");
+                return Err("the sector number is too large");
             }
             if u64::from(sectors) * SECTOR > workload::LARGEST_ACCESS.0 {
-                return Err("no request is so large");
+                return Err("the request size is too large");
             }
             event(Kind::Access(Request { at, sector, sectors, reads: is('R') }))
         }

@@ -60,9 +60,9 @@ pub(super) fn line(text: &str) -> Result<Line<'_>, &'static str> {
         _ => (0, 0),
     };
     if sector > LAST_SECTOR {
-        return Err("no device has such a sector");
+        return Err("the sector number is too large");
     }
-    bytes_of(sectors).ok_or("no request is so large")?;
+    bytes_of(sectors).ok_or("the request size is too large")?;
     Ok(Line::Event(device, TraceEvent { at, stage, kind, sector, sectors }))
 }
 

@@ -174,7 +174,7 @@ fn read_lines(
         }
         latest = event.at;
         if event.sector > LAST_SECTOR - u64::from(event.sectors) {
-            return bad("no device has such a sector");
+            return bad("the sector number is too large");
         }
         let Some(requests) = devices.of(device) else { continue };
         match completed {

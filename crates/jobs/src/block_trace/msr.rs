@@ -46,7 +46,7 @@ pub(super) fn line(text: &str) -> Result<Line<'_>, &'static str> {
     let offset = number(offset).ok_or("it has no offset")?;
     let size = number(size).ok_or("it has no size")?;
     let sectors = u32::try_from(size.div_ceil(SECTOR)).ok().filter(|sectors| *sectors > 0).ok_or("it has no size")?;
-    super::bytes_of(sectors).ok_or("no request is so large")?;
+    super::bytes_of(sectors).ok_or("the request size is too large")?;
     // Times of the trace are since 1601; nanoseconds since then fit into 64 bits until 2185.
     let issued = at.checked_mul(TICK).ok_or("it has no time")?;
     let completed = issued.checked_add(response * TICK).ok_or("it has no response time")?;

@@ -138,13 +138,13 @@ impl Requests {
         let all = self.issued.len() as u64;
         let unfinished = self.issued.iter().filter(|(_, is_complete)| !is_complete).count() as u64;
         if all > 0 && unfinished == all {
-            return Err("no request is complete (C, block_rq_complete) in it".to_owned());
+            return Err("it has no completed request (C, block_rq_complete)".to_owned());
         }
         if unfinished > MOST_IN_FLIGHT.0 && unfinished as f64 > all as f64 * MOST_IN_FLIGHT.1 {
             return Err(format!("{unfinished} of {all} requests are not complete: the trace is truncated"));
         }
         if all == 0 && span.is_none() {
-            return Err("no request is issued (D, block_rq_issue) in it".to_owned());
+            return Err("it has no issued request (D, block_rq_issue)".to_owned());
         }
         let began = span.map_or(self.first.unwrap_or(0), |(began, _)| began.0);
         let since = |at: Nanos| Nanos(at.0.saturating_sub(began));

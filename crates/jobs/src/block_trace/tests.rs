@@ -82,8 +82,8 @@ fn damaged_traces_are_refused_with_the_line() {
         (&format!("{MSR}8,0 1 1 0.000000000 697 D R 1 + 8 [x]\n"), "line 5: it has not seven fields"),
         (&FTRACE.replace("64 + 16 none", "64 16 none"), "line 10: it has no size after the sector"),
         ("\nhello\n", "(unknown format), line 2: it is neither"),
-        ("", "no request is issued"),
-        ("8,0 1 1 0.000000000 697 D R 1 + 8 [x]\n", "no request is complete"),
+        ("", "it has no issued request"),
+        ("8,0 1 1 0.000000000 697 D R 1 + 8 [x]\n", "it has no completed request"),
     ] {
         let error = read_text(text).expect_err(expected);
         assert!(error.contains(expected), "{error}, not {expected}");

@@ -380,7 +380,7 @@ impl Conversion<'_> {
             && load.fsync.is_none();
         match (every, data) {
             (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
-            (Some(_), Some(setting)) if load.fsync.is_some() => self.pass(&setting, "fsync follows the writes already"),
+            (Some(_), Some(setting)) if load.fsync.is_some() => self.pass(&setting, "the workload already uses fsync"),
             (Some(every), _) => load.fdatasync = Some(every),
             _ => {}
         }

@@ -79,7 +79,7 @@ impl Cleared {
         let (major, minor) = loop_device.number();
         let device = Device::numbered(major, minor).ok_or(ImageFault::NotOurs(loop_device.node()))?;
         let file = identity(file)
-            .map_err(|source| ImageFault::Loop { action: "look at the file of a loop device", source })?;
+            .map_err(|source| ImageFault::Loop { action: "inspect the backing file of a loop device", source })?;
         let cleared = Cleared { device, holding: Holding::Own { loop_device, file } };
         cleared.verify()?;
         Ok(cleared)
@@ -111,12 +111,12 @@ impl Cleared {
         let kept = open(path, OFlags::RDONLY).map_err(unreadable)?;
         let now = inspect_open(path, &kept, false)?;
         if (now.number, now.sequence) != (inspected.number, inspected.sequence) {
-            return Err(GuardFault::Changed(path.clone(), "another device has its name"));
+            return Err(GuardFault::Changed(path.clone(), "its name now belongs to another device"));
         }
         // 2.
         let check = |now: &Inspected| match now.check(permission) {
             Ok(()) if !now.reasons.iter().all(|reason| inspected.reasons.contains(reason)) => {
-                Err(GuardFault::Changed(path.clone(), "it holds something else"))
+                Err(GuardFault::Changed(path.clone(), "it is now in use or holds other data"))
             }
             checked => checked,
         };
@@ -175,13 +175,13 @@ impl Cleared {
         let changed = |why| Err(GuardFault::Changed(self.node(), why));
         match &self.holding {
             Holding::Own { loop_device, file } => {
-                let is_on = loop_device.is_on(file).map_err(|source| self.failed("look at", source))?;
-                if is_on { Ok(()) } else { changed("it is not on our file") }
+                let is_on = loop_device.is_on(file).map_err(|source| self.failed("inspect", source))?;
+                if is_on { Ok(()) } else { changed("it no longer has diskperf's file") }
             }
             Holding::Other(held) if mount::block_number(&self.node()) != Some(held.number) => {
-                changed("another device has its name")
+                changed("its name now belongs to another device")
             }
-            Holding::Other(held) if sequence(&held.kept) != held.sequence => changed("another disk took its place"),
+            Holding::Other(held) if sequence(&held.kept) != held.sequence => changed("another disk replaced it"),
             Holding::Other(_) => Ok(()),
         }
     }
@@ -315,7 +315,7 @@ impl Cleared {
                 }
                 claim.sync_all()?;
             }
-            Err(io::Error::other("signatures come back"))
+            Err(io::Error::other("the signatures reappear"))
         };
         erased().map_err(|source| self.failed("erase the signatures of", source))?;
         if self.device.has_partitions() {

@@ -20,7 +20,7 @@ pub enum GuardFault {
     #[error("{} is not a block device; nothing was written to it", .0.shown())]
     NotADevice(PathBuf),
     /// This user cannot open the device.
-    #[error("cannot look at {device}: {}", message(source), device = .device.shown())]
+    #[error("cannot inspect {device}: {}", message(source), device = .device.shown())]
     Unreadable {
         /// The device.
         device: PathBuf,

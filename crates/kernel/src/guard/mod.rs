@@ -259,7 +259,7 @@ impl Inspected {
             Permission::Destroy(typed) if is_free || self.needs_permission() => self.confirm(typed),
             Permission::Made(uuid) if self.holds_only(*uuid) => Ok(()),
             Permission::Made(_) if is_free => {
-                Err(GuardFault::Changed(self.node(), "it does not hold the file system that was made on it"))
+                Err(GuardFault::Changed(self.node(), "it no longer holds the file system that diskperf made"))
             }
             _ => {
                 let (device, reasons) = (self.described(), self.reasons.clone());
@@ -305,7 +305,7 @@ fn inspect_open(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, Gu
     }
     let number = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
     let device = Device::numbered(number.0, number.1)
-        .ok_or_else(|| unreadable(io::Error::new(ErrorKind::NotFound, "/sys does not show it")))?;
+        .ok_or_else(|| unreadable(io::Error::new(ErrorKind::NotFound, "it is not in /sys")))?;
     let bytes = ask(file, BLKGETSIZE64).map_err(unreadable)?;
     if is_ours {
         forget(file).map_err(unreadable)?;

@@ -192,7 +192,7 @@ impl Reason {
             Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(None) | Reason::UnseenWrites(_) => {
                 "check the device: lsblk --fs".to_owned()
             }
-            Reason::Uncounted(Some(switch)) => format!("switch the count on: echo 1 > {}", plain(switch)),
+            Reason::Uncounted(Some(switch)) => format!("turn on I/O counting: echo 1 > {}", plain(switch)),
         }
     }
 }
@@ -214,26 +214,26 @@ impl fmt::Display for Reason {
                 Use::Held(by) => write!(f, "{what} is part of {by}"),
                 Use::Loop(by) => write!(f, "{what} is the backing device of {by}"),
                 Use::Open(program) => write!(f, "{what} is open for writing in {program}"),
-                Use::FileOpen(program) => write!(f, "{what} shows a file that is open for writing in {program}"),
+                Use::FileOpen(program) => write!(f, "{what} has a backing file that is open for writing in {program}"),
             },
             Reason::UnseenFile { what, file_system } => {
                 write!(
                     f,
-                    "{what} shows a file on {}, which may be in use under another name",
+                    "{what} has a backing file on {}, which may be in use under another name",
                     printable_name(file_system)
                 )
             }
             Reason::MayShow { device, is_part: true, file_system } => {
                 write!(
                     f,
-                    "{device} shows a part of a file, which may be a part of it: that file is on {}",
+                    "{device} may share bytes with it: {device} is a part of a file on {}",
                     printable_name(file_system)
                 )
             }
             Reason::MayShow { device, is_part: false, file_system } => {
                 write!(
                     f,
-                    "{device} is as large and may show the same bytes: its file is on {}",
+                    "{device} has the same size and may have the same bytes: its backing file is on {}",
                     printable_name(file_system)
                 )
             }
@@ -244,12 +244,9 @@ impl fmt::Display for Reason {
                 write!(f, "{count} processes do not show whether they have the device open for writing")
             }
             Reason::LeftOutProcesses => {
-                write!(
-                    f,
-                    "/proc leaves out other users' processes (hidepid), which may have the device open for writing"
-                )
+                write!(f, "/proc hides other users' processes (hidepid), which may have the device open for writing")
             }
-            Reason::SameFile(other) => write!(f, "{other} shows the same file"),
+            Reason::SameFile(other) => write!(f, "{other} has the same backing file"),
             Reason::ReadOnly => write!(f, "it is read-only"),
             Reason::Claimed => write!(f, "another program has it open exclusively"),
             Reason::Unseen => write!(f, "diskperf cannot see which programs use it"),

@@ -60,8 +60,8 @@ impl Display for Refusal {
             Refusal::Socket => to.write_str("it is a socket"),
             Refusal::Link => to.write_str("it is a symbolic link"),
             Refusal::Unknown => to.write_str("it is not a regular file"),
-            Refusal::Shown(device) => write!(to, "{device} shows it"),
-            Refusal::Unseen(error) => write!(to, "it cannot be looked at: {error}"),
+            Refusal::Shown(device) => write!(to, "it is the backing file of {device}"),
+            Refusal::Unseen(error) => write!(to, "it cannot be inspected: {error}"),
         }
     }
 }

@@ -97,7 +97,7 @@ impl Notes {
             File::options().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(&self.folder)?;
         let metadata = folder.metadata()?;
         if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
-            return Err(io::Error::new(ErrorKind::PermissionDenied, "other users could change the notes there"));
+            return Err(io::Error::new(ErrorKind::PermissionDenied, "other users have access to this folder"));
         }
         rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
         Ok(Locked { notes: self, _folder: folder })

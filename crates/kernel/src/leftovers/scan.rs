@@ -87,7 +87,8 @@ impl Untagged {
         if let Some(pid) = user_of(&self.path) {
             return Some(format!("process {pid} uses it"));
         }
-        (self.kind == Kind::Image).then(|| shown_by(&self.path).into_iter().next())?.map(|by| format!("{by} shows it"))
+        let by = (self.kind == Kind::Image).then(|| shown_by(&self.path).into_iter().next())??;
+        Some(format!("it is the backing file of {by}"))
     }
 
     /// Removes it if it is still the same file. You have seen its path and agreed.
@@ -174,7 +175,7 @@ pub(crate) fn has_any_tag(path: &Path) -> bool {
 /// Removes a folder with our tag. Fails if its process may still run.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let left = inspect(path, Kind::Folder).filter(|left| left.owner == Owner::Ended);
-    left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
+    left.ok_or_else(|| io::Error::other("it has no tag of a diskperf process that has ended"))?.remove()
 }
 
 /// Result of removing the folders with a run's label.
@@ -219,7 +220,8 @@ impl Leftover {
             Kind::Folder => workspace::remove(&self.path, |folder| self.may_go(folder)),
             Kind::Image => {
                 if let Some(device) = shown_by(&self.path).into_iter().next() {
-                    return Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{device} shows it")));
+                    let why = format!("it is the backing file of {device}");
+                    return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
                 }
                 unlink_image(&self.path, |image| self.may_go(image))
             }

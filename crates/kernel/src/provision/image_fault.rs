@@ -109,7 +109,7 @@ pub enum ImageFault {
         source: io::Error,
     },
     /// Another program has reused our loop device. Nothing was written to it.
-    #[error("{} is no longer the device of our image; nothing was written to it", .0.shown())]
+    #[error("{} no longer has diskperf's image; nothing was written to it", .0.shown())]
     NotOurs(PathBuf),
     /// mkfs could not be started.
     #[error("cannot run {}: {}", tool.shown(), message(source))]

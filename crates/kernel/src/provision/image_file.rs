@@ -38,7 +38,7 @@ impl UnnamedFile {
     /// Creates an empty (sparse) file of this size in the directory. Fails if there is not enough space to write it
     /// in full.
     pub(crate) fn make(directory: &Path, bytes: u64) -> Result<UnnamedFile, ImageFault> {
-        let free = free_bytes(directory).map_err(|source| fault("look at the room", directory, source))?;
+        let free = free_bytes(directory).map_err(|source| fault("read the free space", directory, source))?;
         if free < bytes {
             return Err(no_room(directory, bytes));
         }
@@ -47,9 +47,9 @@ impl UnnamedFile {
         let file: File = match opened {
             Ok(descriptor) => descriptor.into(),
             Err(Errno::OPNOTSUPP | Errno::ISDIR) => return Err(ImageFault::NoUnnamed(directory.to_owned())),
-            Err(errno) => return Err(fault("make a file", directory, errno.into())),
+            Err(errno) => return Err(fault("create a file", directory, errno.into())),
         };
-        file.set_len(bytes).map_err(|source| fault("make a file of that size", directory, source))?;
+        file.set_len(bytes).map_err(|source| fault("create a file of that size", directory, source))?;
         Ok(UnnamedFile { file, directory: directory.to_owned(), bytes })
     }
 
@@ -58,7 +58,7 @@ impl UnnamedFile {
         let directory = PathBuf::from("memory");
         let made = rustix::fs::memfd_create("diskperf", MemfdFlags::CLOEXEC).map_err(io::Error::from);
         let made = made.map(File::from).and_then(|file| file.set_len(bytes).map(|()| file));
-        let file = made.map_err(|source| fault("make a file", &directory, source))?;
+        let file = made.map_err(|source| fault("create a file", &directory, source))?;
         Ok(UnnamedFile { file, directory, bytes })
     }
 
@@ -167,7 +167,7 @@ impl FileWithin {
         file.fill(progress)?;
         file.give_name(WITHIN)?;
         let synced = rustix::fs::syncfs(&file.file);
-        synced.map_err(|errno| fault("make a file durable", image, errno.into()))?;
+        synced.map_err(|errno| fault("sync a file", image, errno.into()))?;
         Ok(FileWithin(file))
     }
 
@@ -175,7 +175,7 @@ impl FileWithin {
     pub(super) fn open(directory: &Path) -> Result<FileWithin, ImageFault> {
         let opened = File::options().read(true).write(true).open(directory.join(format!("{WITHIN}.img")));
         let found = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (bytes, file) = found.map_err(|source| fault("find the file of a device", directory, source))?;
+        let (bytes, file) = found.map_err(|source| fault("find the backing file of a device", directory, source))?;
         Ok(FileWithin(UnnamedFile { file, directory: directory.to_owned(), bytes }))
     }
 

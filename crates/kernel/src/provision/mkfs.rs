@@ -222,7 +222,7 @@ fn arguments(file_system: &str, block: Option<Bytes>, options: &[String]) -> Res
         match maker.block {
             Some(Block::Number(option)) => arguments.extend([option.to_owned(), block.0.to_string()]),
             Some(Block::Size(option)) => arguments.extend([option.to_owned(), format!("size={}", block.0)]),
-            None => return Err(bad("how its mkfs takes a block size is not known here; write it as a mkfs option")),
+            None => return Err(bad("diskperf does not know the block-size option of its mkfs; use mkfs=")),
         }
     }
     let mut rest = options.to_vec();

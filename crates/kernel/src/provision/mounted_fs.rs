@@ -72,7 +72,7 @@ impl MountedFs {
         if !mounts::knows(&spec.file_system) {
             return Err(ImageFault::Unsupported(spec.file_system.clone()));
         }
-        let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "make a folder", source })?;
+        let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "create a folder", source })?;
         Ok(MountedFs { mounted: None, mkfs, mounts: mounts.clone(), folder, spec: spec.clone() })
     }
 

@@ -67,13 +67,13 @@ impl PrivateMounts {
             // SAFETY: of the resources that can be unshared, only the shared descriptor table is a danger to memory
             // safety; it stays shared.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }
-                .map_err(confined("get mounts of our own"))?;
+                .map_err(confined("create a private mount namespace"))?;
             // Downstream propagation instead of private: a private copy would keep every mount of the machine busy.
             let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-            rustix::mount::mount_change("/", downstream).map_err(confined("hide our mounts"))?;
+            rustix::mount::mount_change("/", downstream).map_err(confined("change the mount propagation of /"))?;
             // If another diskperf started this process, its tmpfs is already there and may hold the target of this
             // process.
-            if !is_tmpfs(GROUND).map_err(confined("look at /proc/driver"))? {
+            if !is_tmpfs(GROUND).map_err(confined("inspect /proc/driver"))? {
                 let options: &CStr = c"size=1m,mode=0700";
                 rustix::mount::mount("diskperf", GROUND, "tmpfs", MountFlags::empty(), options)
                     .map_err(confined("mount a tmpfs"))?;

@@ -20,7 +20,7 @@ pub const CONDITIONING_CALL: u32 = 128 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum NotDiscarded {
     /// The device does not support discard.
-    #[error("{0} takes no discard")]
+    #[error("{0} does not support discard")]
     Unable(String),
     /// The user stopped it.
     #[error("stopped by the user")]

@@ -224,7 +224,7 @@ impl Volume {
         if is_ours {
             return Ok(());
         }
-        Err(GuardFault::Changed(self.cleared.node(), "it does not hold the file system that was made on it").into())
+        Err(GuardFault::Changed(self.cleared.node(), "it no longer holds the file system that diskperf made").into())
     }
 
     fn undo(&mut self) -> Result<(), ImageFault> {

@@ -47,7 +47,7 @@ impl Workspace {
         let private = fs::Permissions::from_mode(0o700);
         let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir_in(parent);
         let folder = made.map_err(|source| Fault::Folder {
-            action: "make a folder in",
+            action: "create a folder in",
             path: parent.to_owned(),
             source: plain(source),
         })?;
@@ -114,7 +114,7 @@ impl Workspace {
     pub(crate) fn scratch(&self) -> Result<File, Fault> {
         let path = self.path().join("scratch");
         let opened = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let file = opened.map_err(|source| self.fault("make a file in", self.path(), source))?;
+        let file = opened.map_err(|source| self.fault("create a file in", self.path(), source))?;
         fs::remove_file(&path).map_err(|source| self.fault("remove", &path, source))?;
         Ok(file)
     }

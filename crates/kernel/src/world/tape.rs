@@ -52,7 +52,7 @@ pub enum TapeFault {
         source: io::Error,
     },
     /// The device returned fewer bytes than it was asked for.
-    #[error("{} ended before a request did", .0.shown())]
+    #[error("{} transferred fewer bytes than requested", .0.shown())]
     Short(PathBuf),
     /// The file system has no direct I/O.
     #[error("{} does not support O_DIRECT", .0.shown())]
@@ -101,6 +101,8 @@ pub struct TapeFile {
     pages: Pages,
     /// Number of tapes with writes.
     written: u64,
+    /// The start of the last tape that was played one request at a time, on the monotonic clock.
+    began: Nanos,
     /// The folder of a file of our own, whose name is removed already.
     workspace: Option<Workspace>,
 }
@@ -123,6 +125,7 @@ impl TapeFile {
             stop,
             pages: Pages::default(),
             written: 0,
+            began: Nanos::ZERO,
             workspace: None,
         })
     }
@@ -153,12 +156,27 @@ impl TapeFile {
             progress(offset + FILLING_CALL);
         }
         file.sync_all().map_err(|source| fault("sync", source))?;
-        Ok(TapeFile { path, file, bytes, alignment, stop, pages, written: 0, workspace: Some(workspace) })
+        Ok(TapeFile {
+            path,
+            file,
+            bytes,
+            alignment,
+            stop,
+            pages,
+            written: 0,
+            began: Nanos::ZERO,
+            workspace: Some(workspace),
+        })
     }
 
     /// True if the file is ours, so that tapes may write.
     pub fn may_write(&self) -> bool {
         self.workspace.is_some()
+    }
+
+    /// The start of the last tape of depth 1: the zero of its times, on the monotonic clock.
+    pub fn began(&self) -> Nanos {
+        self.began
     }
 
     /// Makes the memory as large as the tape needs. Returns the bytes of a slot.
@@ -180,6 +198,7 @@ impl TapeFile {
     fn play_in_turn(&mut self, tape: &Tape) -> Result<Vec<Served>, TapeFault> {
         let mut times = Vec::with_capacity(tape.requests.len());
         let began = now();
+        self.began = began.since_zero();
         let since = || now().since(began);
         for request in &tape.requests {
             stop_if_told(&self.stop)?;

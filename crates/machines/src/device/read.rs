@@ -292,7 +292,7 @@ pub fn counted(key: &str, place: &Place, quantity: Quantity, number: Decimal, un
     let (place, field, given) = (place.clone(), key.to_owned(), format!("{number} {unit}"));
     quantity.count(number, unit).map_err(|unfit| match unfit {
         Unfit::Unit => MachineFault::WrongUnit { place, field, unit: unit.to_owned(), units: quantity.units() },
-        Unfit::TooFine => MachineFault::Uncountable { place, field, given, why: "is finer than it is counted" },
+        Unfit::TooFine => MachineFault::Uncountable { place, field, given, why: "is finer than its smallest unit" },
         Unfit::TooLarge => MachineFault::Uncountable { place, field, given, why: "is too large" },
     })
 }

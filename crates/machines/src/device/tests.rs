@@ -218,7 +218,7 @@ fn every_shipped_device_has_a_law() {
     }
     let fault = DeviceFile::load("ebs-gp4").expect_err("no such device");
     assert_eq!(fault.to_string(), "there is no device ebs-gp4");
-    assert!(fault.hint().is_some_and(|hint| hint.starts_with("perhaps ebs-gp")));
+    assert!(fault.hint().is_some_and(|hint| hint.starts_with("did you mean ebs-gp")));
 }
 
 #[test]

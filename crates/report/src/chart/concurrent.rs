@@ -143,7 +143,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         let whole = significant(both.bounds.free, digits_of_all) + star;
         let in_parts = format!("alone: {} = {whole}", parts.join(" + "));
         let sum = if width(&in_parts) <= NARROW { in_parts } else { format!("alone, summed: {whole}") };
-        let all_at_once = format!("at once: {}{}", significant(measured, digits), cell_text::star(both.together));
+        let all_at_once = format!("together: {}{}", significant(measured, digits), cell_text::star(both.together));
         figures.push(format!("{name} {sum}{allowed}, {all_at_once}, limited by: {limit}"));
 
         let heading = Heading::from_name(name);
@@ -151,7 +151,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         y += heading.height();
         let because = match limit {
             "nothing shared" => shared.to_owned(),
-            shared => format!("they share: {shared}"),
+            shared => format!("shared: {shared}"),
         };
         svg.text("label", Along::Share(0.0), y + 12.0, Anchor::Start, &fitted(&because, NARROW));
         let mut at = y + LINE;
@@ -186,9 +186,9 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     }
     let frame = Frame {
         subject: Subject::Together,
-        title: format!("Alone and at once, in {unit}{shared}{}", cell_text::left_out(every.len(), MOST_PROGRAMS)),
+        title: format!("Alone and together, in {unit}{shared}{}", cell_text::left_out(every.len(), MOST_PROGRAMS)),
         series: Vec::new(),
-        told: cell_text::describe_figures("What programs reach alone and at once", &figures),
+        told: cell_text::describe_figures("Rates alone and together", &figures),
     };
     frame.plain(svg, foot + AXIS)
 }

@@ -385,7 +385,8 @@ fn high(value: f64, scale: &Scale) -> f64 {
 const MOST_NUMBERS: usize = 8;
 
 /// The note below charts of programs whose data had to be durable.
-const FLUSHED: &str = "whole quarters of a second while calls returned; the rate also counts what came after (flush)";
+const FLUSHED: &str =
+    "full quarters of a second until the last call returned; the rate also includes the time after it (flush)";
 
 /// Returns the warnings in words with their reasons: `noise in round 1 of xfs: other virtual machines took 24 %`. If
 /// the reasons of several rounds differ, the first one is printed.

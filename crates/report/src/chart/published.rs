@@ -57,9 +57,9 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         let (svg, height) = bars::draw(&groups, scale::number);
         let frame = Frame {
             subject: Subject::Paper,
-            title: format!("Published and found here, in {}", rate.unit),
+            title: format!("Published figures and this run, in {}", rate.unit),
             series: names.all(),
-            told: cell_text::describe_figures("What was published", &told),
+            told: cell_text::describe_figures("Published figures", &told),
         };
         frame.rows(svg, height)
     };
@@ -146,7 +146,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
         subject: Subject::Paper,
         title: format!("{table}, {file_system}: printed and simulated Kbytes/sec"),
         series: Vec::new(),
-        told: cell_text::describe_figures("Printed figures and simulated ones", &told),
+        told: cell_text::describe_figures("Printed and simulated figures", &told),
     };
     frame.rows(svg, foot + AXIS)
 }

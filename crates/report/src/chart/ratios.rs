@@ -94,7 +94,7 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
     let margin = 1.0 + choice.margin.max(0.0);
     let scale = scale_of(ends(pairs.iter().map(|(_, pair)| *pair)), margin);
     let heading = |(is_use, pair): &(bool, &Comparison)| match is_use {
-        true => format!("for {}, as its programs weigh", pair.program),
+        true => format!("for {}, weighted mean of its tests", pair.program),
         false => pair.program.clone(),
     };
     let height = |pair| Heading::from_name(&heading(pair)).height() + LINE + STRIP + BETWEEN;
@@ -132,7 +132,7 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
         subject: Subject::Choice,
         title: match step {
             Some(step) => changed(choice, step),
-            None => format!("{first} or {second}: which is faster, and how many times"),
+            None => format!("{first} or {second}: which is faster, and by what factor"),
         },
         series: Vec::new(),
         told: cell_text::describe_figures(&format!("Ratios of {second} to {first} with their intervals"), &figures),

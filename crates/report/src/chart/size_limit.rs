@@ -61,13 +61,13 @@ fn say(chart: &mut Chart, count: usize, of_other: Option<Subject>) {
         Some(Subject::Choice) => " of comparisons".to_owned(),
         Some(Subject::OverTime) => " over time".to_owned(),
         Some(Subject::Latency) => " of latencies".to_owned(),
-        Some(Subject::Together) => " of what ran at once".to_owned(),
-        Some(Subject::Time) => " of where the time went".to_owned(),
-        Some(Subject::Sweep) => " over sizes of a buffer".to_owned(),
-        Some(Subject::Setting) => " over settings".to_owned(),
-        Some(Subject::Paper) => " of what was published".to_owned(),
+        Some(Subject::Together) => " of programs that ran together".to_owned(),
+        Some(Subject::Time) => " of time breakdowns".to_owned(),
+        Some(Subject::Sweep) => " of buffer sizes".to_owned(),
+        Some(Subject::Setting) => " of settings".to_owned(),
+        Some(Subject::Paper) => " of published figures".to_owned(),
     };
-    let said = format!(" ({count} more {charts}{what} left to the table)");
+    let said = format!(" ({count} more {charts}{what} left out; see the table)");
     chart.svg =
         chart.svg.replacen("</title>", &format!("{said}</title>"), 1).replacen("</desc>", &format!("{said}</desc>"), 1);
     chart.title += &said;

@@ -89,8 +89,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         .map(str::to_owned)
         .collect();
     let owners = owners(&seen);
-    let titled =
-        [("Where each millisecond went", seen, owners), ("Where each simulated millisecond went", simulated, kinds)];
+    let titled = [("Shares of the elapsed time", seen, owners), ("Shares of the simulated time", simulated, kinds)];
     let made = titled.into_iter().filter(|(_, bars, _)| !bars.is_empty());
     made.map(|(title, bars, owners)| chart(document, title, &bars, owners)).collect()
 }
@@ -172,7 +171,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
         subject: Subject::Time,
         title: format!("{title}{shared}{}", cell_text::left_out(bars.len(), MOST_BARS)),
         series: owners,
-        told: cell_text::describe_figures("Parts of the time by owner", &told),
+        told: cell_text::describe_figures("Shares of the time", &told),
     };
     frame.rows(svg, foot + AXIS)
 }

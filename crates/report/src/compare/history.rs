@@ -164,7 +164,7 @@ pub(crate) fn below(history: &History) -> Vec<String> {
         let is_real = history.series.iter().any(|past| !past.simulated);
         let order = "; the runs were not interleaved: other changes between two runs affect their ratio \
                      (diskperf help order)";
-        let alone = "; each step is judged by itself, at 95 %";
+        let alone = "; each step is tested separately, at 95 %";
         let said = [(is_by_chance, alone), (is_real, order)];
         let said = said.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words);
         lines.push(format!("same: within {}", percent(history.margin)) + &said.collect::<String>());

@@ -58,9 +58,9 @@ pub fn summary(summary: &Summary) -> String {
 /// Returns the errors of cells whose figures no constant was fitted to: the figures to quote.
 pub fn held_out(errors: &Summary) -> String {
     format!(
-        "Held out: constants fitted and settings selected with the cells of one block size, and judged with those of \
-         the other, both ways. A setting stays as it was chosen on all cells unless another is clearly \
-         better:\n\n{}",
+        "Held out: errors of results that the fit did not use. Constants and settings were chosen with the results of \
+         one block size and judged with those of the other, in both directions. A setting keeps the value chosen with \
+         all results unless another is clearly better:\n\n{}",
         summary(errors)
     )
 }
@@ -68,9 +68,9 @@ pub fn held_out(errors: &Summary) -> String {
 /// Returns a note on the errors: the same cells were used for the fit.
 pub fn fit_note(summary: &Summary, constants: usize) -> String {
     format!(
-        "These are errors of a fit, not of a prediction: all {} rates and {} CPU shares are in the fit of {constants} \
-         constants, and the settings of the columns were chosen with them in view. `diskperf paper assumptions` varies \
-         the settings and the numbers that were not fitted.\n",
+        "These are errors of a fit, not of a prediction: all {} rates and {} CPU shares were used to fit {constants} \
+         constants and to choose the settings of the columns. `diskperf paper assumptions` varies the settings and the \
+         numbers that were not fitted.\n",
         summary.rate.cells, summary.cpu.cells
     )
 }

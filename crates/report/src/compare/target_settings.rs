@@ -22,7 +22,7 @@ pub fn lines(targets: &[TargetInfo]) -> Vec<String> {
         }
         if first.queue.is_empty() != other.queue.is_empty() {
             let unseen = if first.queue.is_empty() { first } else { other };
-            lines.push(format!("settings of {}: no queue of a device is visible", unseen.name));
+            lines.push(format!("settings of {}: no device queue is visible", unseen.name));
         }
     }
     let identical = (identical.len() > 1).then(|| format!("identical settings: {}", identical.join(", ")));
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(lines(&[e, d]), ["settings of e that differ from d: mount options no noatime"]);
         // A FUSE mount has no queue.
         let unseen = target("d", "rw", &[]);
-        assert_eq!(lines(&[a.clone(), unseen.clone()]), ["settings of d: no queue of a device is visible"]);
+        assert_eq!(lines(&[a.clone(), unseen.clone()]), ["settings of d: no device queue is visible"]);
         assert_eq!(lines(&[unseen.clone(), unseen]), ["identical settings: d, d"]);
         // Results of earlier versions have a device without its queue.
         let early = TargetInfo { queue: Default::default(), ..a };

@@ -10,28 +10,28 @@ use super::{Part, Widths, bars, owner_in_words, quantum, shared_out, tenths};
 /// The meaning of each part of a program's time.
 const MEANINGS: [(&str, &str); 23] = [
     ("call", "system calls, and the program's loop around them"),
-    ("block_read", "finding blocks that are read"),
-    ("block_write", "finding blocks that are written"),
-    ("allocate", "choosing new blocks"),
-    ("clear", "clearing new blocks"),
+    ("block_read", "finding blocks to read"),
+    ("block_write", "finding blocks to write"),
+    ("allocate", "allocating new blocks"),
+    ("clear", "filling new blocks with zeros"),
     ("names", "searching directories, updating inodes, freeing blocks"),
     ("copy", "copying between program and kernel"),
     ("start", "handing requests to the driver"),
-    ("switch", "being put on the processor"),
-    ("slowed", "waiting for memory, which a transfer uses"),
-    ("interrupt", "serving the controller"),
-    ("clock", "serving the clock"),
-    ("interrupted", "on the processor, which served an interrupt"),
-    ("ready", "could run, but another program had the processor"),
-    ("pause", "asleep by its own request"),
-    ("waiting_idle", "asleep while its drive had nothing to do"),
-    ("waiting_host", "asleep while its drive waited for the processor"),
-    ("waiting_controller", "asleep while the controller worked on a command"),
-    ("waiting_path", "asleep while its drive waited for a data path"),
-    ("waiting_seek", "asleep while the arm moved"),
-    ("waiting_rotation", "asleep while the platter turned to the sector"),
-    ("waiting_transfer", "asleep while data moved"),
-    ("waiting_lost_turn", "asleep for a lost revolution"),
+    ("switch", "context switches"),
+    ("slowed", "waiting for memory that a transfer uses"),
+    ("interrupt", "serving interrupts of the controller"),
+    ("clock", "serving interrupts of the clock"),
+    ("interrupted", "delayed by interrupts"),
+    ("ready", "runnable, but another program had the processor"),
+    ("pause", "sleeping on purpose before the next operation"),
+    ("waiting_idle", "waiting while its drive was idle"),
+    ("waiting_host", "waiting while its drive waited for the processor"),
+    ("waiting_controller", "waiting while the controller worked on a command"),
+    ("waiting_path", "waiting while its drive waited for a data path"),
+    ("waiting_seek", "waiting for a seek"),
+    ("waiting_rotation", "waiting while the platter turned to the sector"),
+    ("waiting_transfer", "waiting for the data transfer"),
+    ("waiting_lost_turn", "waiting for a lost revolution"),
 ];
 
 /// Returns the meaning of a part; empty if it is unknown.
@@ -105,14 +105,14 @@ fn sentence(breakdown: &Breakdown) -> String {
     let helpful = breakdown.helpful();
     let helps = match (&breakdown.faster, helpful.split_first()) {
         (None, _) => format!("n.m. ({})", breakdown.faster_reason.as_deref().unwrap_or("not simulated again")),
-        (Some(_), None) => "none brings one percent".to_owned(),
+        (Some(_), None) => "none gains 1 % or more".to_owned(),
         (Some(_), Some(((first, gain), rest))) => {
             let rest: Vec<String> = rest.iter().map(|(name, gain)| format!("{name} {gain:+.1} %")).collect();
             let then = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
             format!("the {first} helps most, {gain:+.1} %{then}")
         }
     };
-    format!("{owner}; with each resource 10 % faster, simulated again: {helps}")
+    format!("{owner}; if one resource is 10 % faster, by simulation: {helps}")
 }
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_sentence_names_the_resource_that_helps_most() {
         let mut breakdown = breakdown();
-        assert!(sentence(&breakdown).ends_with("simulated again: n.m. (not simulated again)"));
+        assert!(sentence(&breakdown).ends_with("by simulation: n.m. (not simulated again)"));
         let faster = |resource: &str, gain| Faster {
             resource: resource.to_owned(),
             per_second: Some(1.0),
@@ -160,9 +160,9 @@ mod tests {
         };
         breakdown.faster = Some(vec![faster("bus", 0.1), faster("processor", 2.0), faster("spindle", 6.25)]);
         let said = sentence(&breakdown);
-        assert!(said.starts_with("most of it, 70 %: waiting rotation (asleep while the platter"), "{said}");
+        assert!(said.starts_with("most of it, 70 %: waiting rotation (waiting while the platter"), "{said}");
         assert!(said.ends_with("the spindle helps most, +6.2 %; processor +2.0 %"), "{said}");
         breakdown.faster = Some(vec![faster("bus", 0.1)]);
-        assert!(sentence(&breakdown).ends_with("none brings one percent"));
+        assert!(sentence(&breakdown).ends_with("none gains 1 % or more"));
     }
 }

@@ -26,7 +26,7 @@ pub fn lead(document: &Document, choice: &Choice) -> Markup {
                 [first, .., last] => {
                     @let is_meant = |pair: &&Comparison| pair.first == first.target && pair.second == last.target;
                     @let pairs = choice.comparisons.iter().filter(is_meant);
-                    "Last stage against the first: "
+                    "Last stage compared with the first: "
                     (fastest(choice, pairs, (&names, &[&first.target, &last.target]), &cause))
                 },
                 _ => (fastest(choice, choice.comparisons.iter(), (&names, &names), &cause)),

@@ -45,7 +45,7 @@ pub fn section(history: &History, title: &str, place: Place, has_tables: bool) -
                 }
             } @else {
                 p class="why" {
-                    "Left out, so that the page stays small: the tables of " (history.series.len()) " tests. "
+                    "To keep the page small, the tables of " (history.series.len()) " tests are left out. "
                     code { "diskperf history" } " prints them."
                 }
             }

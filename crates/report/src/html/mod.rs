@@ -118,14 +118,16 @@ impl Detail {
         match self {
             Detail::Whole => "",
             Detail::WithoutIntervals => {
-                "Left out of it, so that the page stays small: what returned in each quarter of a second. "
+                "To keep the page small, this document lacks the figures of each quarter of a second. "
             }
             Detail::WithoutRounds => {
-                "Left out of it, so that the page stays small: the rounds, whose rates the table above has. "
+                "To keep the page small, this document lacks the rounds. Their rates are in the table above. "
             }
-            Detail::WithoutRates => "Left out of it and of the tables, so that the page stays small: the rounds. ",
+            Detail::WithoutRates => {
+                "To keep the page small, this document lacks the rounds, and the tables lack their rates. "
+            }
             Detail::Nothing => {
-                "So that the page stays small, neither the document nor the rate of each round stands in it. "
+                "To keep the page small, it contains neither the JSON document nor the rate of each round. "
             }
         }
     }
@@ -221,7 +223,7 @@ fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Mar
                 style { (PreEscaped(style)) }
             }
             body {
-                a class="skip" href=(figures) { "To the figures" }
+                a class="skip" href=(figures) { "Skip to the figures" }
                 main id="page" {
                     @if titles.len() != 1 {
                         h1 { (title) }
@@ -239,7 +241,7 @@ fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Mar
                 }
                 footer {
                     "Made by diskperf " (env!("CARGO_PKG_VERSION"))
-                    ". This page holds all it shows and asks nobody for anything."
+                    ". This page loads nothing from the network."
                 }
                 script { (PreEscaped(include_str!("script.js"))) }
             }

@@ -61,7 +61,7 @@ pub fn rows(class: Option<&str>, columns: &[&Column], lines: &[Line]) -> Markup 
                 tr {
                     @for column in columns {
                         th scope="col" class=[side(column.is_right())] {
-                            @if column.heading().is_empty() { "program" } @else { (column.heading()) }
+                            @if column.heading().is_empty() { "test" } @else { (column.heading()) }
                         }
                     }
                 }

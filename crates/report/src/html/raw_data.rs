@@ -20,15 +20,15 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
     if document.cells.len() > MOST_RAW {
         return html! {
             p class="why" {
-                "Left out, so that the page stays small: the raw cells of "
-                (whole(document.cells.len() as u64)) " results. "
+                "To keep the page small, the raw figures of "
+                (whole(document.cells.len() as u64)) " results are left out. "
                 code { "diskperf show " (shell::word(run.name)) " --format csv" } " prints them."
             }
         };
     }
     let most = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     let numbers = (1..=most).map(|round| Column::figures(round.to_string()));
-    let rates = [Column::words("a second")].into_iter().chain(numbers).collect();
+    let rates = [Column::words("unit")].into_iter().chain(numbers).collect();
     let rates = table(document, rates, |cell| {
         let unit = cell.rate.as_ref().map_or("n.m.", |rate| &rate.unit).to_owned();
         [unit].into_iter().chain(cell.rounds.iter().map(|round| rate_in(cell, round))).collect()
@@ -38,13 +38,13 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
     let cells = table(document, headings, |cell| texts(&figures, cell).collect());
     html! {
         details class="screen" {
-            summary { @if has_rates { "Raw cells, and the rate of each round" } @else { "Raw cells" } }
+            summary { @if has_rates { "Raw figures, and the rate of each round" } @else { "Raw figures" } }
             p class="why" {
-                "Rates are bytes, files or operations per second, times are nanoseconds, bytes are those of all kept \
-                 rounds. An empty field is n.m."
-                @if has_rates { " Of the rounds those in parentheses were discarded." }
+                "Rates are in bytes, files or operations per second, times in nanoseconds. Bytes are those of all \
+                 kept rounds. An empty field means n.m."
+                @if has_rates { " Rounds in parentheses were discarded." }
             }
-            (wide("Raw cells", cells))
+            (wide("Raw figures", cells))
             @if has_rates { (wide("The rate of each round", rates)) }
         }
     }
@@ -113,9 +113,10 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
                 data-name={ "diskperf-" (file) (detail.suffix()) ".json" } {
                 @if has_it { "This page contains the JSON document of " (run.name) ". " }
                 @if detail != Detail::Whole {
-                    (detail.remark()) code { "diskperf show " (shell::word(run.name)) " --format json" } " has it all"
+                    (detail.remark()) code { "diskperf show " (shell::word(run.name)) " --format json" }
+                    " prints the complete document"
                     @if has_it {
-                        "; what is saved here is called " code { "diskperf-" (file) (detail.suffix()) ".json" }
+                        "; the document here is saved as " code { "diskperf-" (file) (detail.suffix()) ".json" }
                     }
                     "."
                 }

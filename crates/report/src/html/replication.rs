@@ -8,7 +8,7 @@ use crate::chart;
 use crate::compare::replication::{computed, difference, different, printed, summary};
 
 /// The title of the section.
-pub const TITLE: &str = "The tables of 1983, published beside simulated";
+pub const TITLE: &str = "The tables of 1983: published and simulated";
 
 /// Returns all tables that a document has.
 pub fn section(paper: &PaperDocument, place: Place) -> Markup {
@@ -21,12 +21,12 @@ pub fn section(paper: &PaperDocument, place: Place) -> Markup {
             }
             @if let Some(errors) = &paper.summary {
                 div class="verdict" {
-                    @for line in summary(errors).lines() { p { "Simulated differs from printed: " (line) "." } }
+                    @for line in summary(errors).lines() { p { "Errors of the simulation, " (line) "." } }
                 }
             }
             (tables(&paper.cells))
             @for drive in &paper.drives { (drive_table(drive)) }
-            (place.heading("The same again"))
+            (place.heading("Repeat this report"))
             div class="command" { pre { code { "diskperf report --paper" } } }
         }
     }
@@ -46,9 +46,9 @@ pub fn tables(cells: &[Comparison]) -> Markup {
             }
         }
         p class="why" {
-            "Kbytes (1024) a second, and percent of the CPU. Printed, simulated, and how far off that lies with what \
-             limits it. Of what was not measured (n.m.), or was suspect (*), the simulated machine says what healthy \
-             hardware would have given."
+            "Each result has the printed figures, the simulated figures, and the error of the simulated rate with its \
+             bottleneck. Rates are in Kbytes (1024 bytes) per second, with the CPU time in percent. If the printed \
+             figure is missing (n.m.) or suspect (*), the simulated figure is that of healthy hardware."
         }
     }
 }

@@ -59,7 +59,7 @@ pub fn table(document: &Document, presentation: Presentation, place: Place) -> M
                     @for &column in &shown {
                         th scope="col" class=[side(columns[column].0.is_right())] { (heading(heading_of(column))) }
                     }
-                    @if has_marks { th scope="col" { "marks" } }
+                    @if has_marks { th scope="col" { "warnings" } }
                 }
             }
             @for (title, rows) in &bodies {
@@ -82,7 +82,7 @@ type Texts<'a> = (&'a Cell, Vec<String>, bool);
 /// Returns the heading of a column. The column of names, which has no heading on a terminal, gets one for screen
 /// readers.
 fn heading(heading: &str) -> String {
-    if heading.is_empty() { "program".to_owned() } else { heading.replace('\n', " ") }
+    if heading.is_empty() { "test".to_owned() } else { heading.replace('\n', " ") }
 }
 
 /// Returns the number of rows, from this one on, that have the same name. `None` if the name was already printed above.
@@ -112,7 +112,7 @@ pub fn star(cell: &Cell, place: Place) -> Markup {
     let names: Vec<&str> = codes.map(MarkCode::name).collect();
     html! {
         @if let Some(first) = names.first() {
-            a class="star" href={ "#" (place.id(first)) } aria-label={ "suspect: " (names.join(", ")) } { "*" }
+            a class="star" href={ "#" (place.id(first)) } aria-label={ "warning: " (names.join(", ")) } { "*" }
         }
     }
 }
@@ -190,7 +190,7 @@ fn words(document: &Document) -> Markup {
     html! {
         @if !words.is_empty() {
             details class="screen" {
-                summary { "The words of the table" }
+                summary { "Words of the table" }
                 dl class="words" { @for Entry { word, brief, .. } in words { dt { (word) } dd { (brief) } } }
             }
         }

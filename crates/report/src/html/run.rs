@@ -78,7 +78,7 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             @if document.run.choice.is_none() { (table_of(document, run.presentation, place)) }
             (subjects(&all, place, |subject| !is_of_sweep(subject)))
             @if !run.published.is_empty() {
-                (place.heading("Published beside simulated"))
+                (place.heading("Published and simulated figures"))
                 (replication::tables(run.published))
             }
             @if !document.run.checks.is_empty() {
@@ -94,8 +94,8 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             }
             @if let Some(table) = source_table(run.document, run.presentation.layout) {
                 details {
-                    summary { "As its source prints it" }
-                    (wide("As its source prints it", html! { pre { (table) } }))
+                    summary { "The table in the layout of its source" }
+                    (wide("The table in the layout of its source", html! { pre { (table) } }))
                 }
             }
             (place.heading("Notes"))
@@ -172,14 +172,15 @@ fn verdict(document: &Document, presentation: Presentation, all: &[Chart], place
         } @else if presentation.layout == Layout::Trial {
             @if document.errors.is_empty() && !run.interrupted {
                 p class="lead" {
-                    "Each test ran at its smallest size: they work here. How fast they are was not measured."
+                    "Each test ran at its smallest size, and all of them work here. Their speed was not measured."
                 }
             }
         } @else {
             @if run.targets.len() > 1 {
                 p class="lead" {
-                    @if is_together { "Measured alone and together." } @else { "Measured in turn." }
-                    " " code { "diskperf choose" } " tells which is faster."
+                    @if is_together { "The targets were measured alone and together." }
+                    @else { "The targets were measured in turn." }
+                    " " code { "diskperf choose" } " decides which is faster."
                 }
             }
             @if !is_swept { (cards(document, presentation, place)) }
@@ -227,13 +228,13 @@ fn commands(run: &RunInfo, has_order: bool) -> Markup {
     html! {
         div class="command" { pre { code { (shell::line(&run.command)) } } }
         @if has_order {
-            p class="why" { "The seed of every order was " (run.seed) "; --seed " (run.seed) " takes it again." }
+            p class="why" { "The seed of all random orders was " (run.seed) "; --seed " (run.seed) " repeats them." }
         }
         @if let Some(job) = &run.job {
-            details { summary { "Its job file" } pre { (job) } }
+            details { summary { "Job file" } pre { (job) } }
         }
         @if let Some(mix) = &run.mix {
-            p { "The mix that it drew from: " code { (mix) } }
+            p { "Mix of accesses: " code { (mix) } }
         }
     }
 }

@@ -48,8 +48,8 @@ pub fn section(verification: &Verification, title: &str, place: Place) -> Markup
             (place.heading("Notes"))
             @for line in said.iter().skip(1).filter(|line| !line.starts_with(' ')) { p class="why" { (line) } }
             p class="why" {
-                "Acknowledged: fsync returned. Missing: not there. Torn: partly something else. Stale: an older \
-                 version."
+                "Acknowledged: fsync had returned. Missing: the record is gone. Torn: only a part of the record is \
+                 right. Stale: an older version of the record is there."
             }
         }
     }

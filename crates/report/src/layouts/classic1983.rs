@@ -46,10 +46,10 @@ fn letter(document: &Document) -> Option<String> {
     let memory = document.run.memory_limit_bytes.or(document.run.memory_bytes)?;
     (file < IN_1983 * memory).then(|| {
         format!(
-            "\nThe file is {} of the memory it ran in; in 1983 it was twice the memory. Nothing of these rates need \
-             have come from a disk.\n",
+            "\nThe file is {} the memory of the run; in 1983 it was twice the memory. The page cache may have served \
+             all of it, so these rates may not be those of a disk.\n",
             if file < memory {
-                format!("{} %", significant(100.0 * file as f64 / memory as f64, 2))
+                format!("{} % of", significant(100.0 * file as f64 / memory as f64, 2))
             } else {
                 "less than twice".to_owned()
             }

@@ -23,7 +23,7 @@ pub fn summary(document: &Document, page: Page) -> String {
     let count = document.run.hosts.len();
     let others = if document.run.read_others { "each host read the files that the next one wrote\n" } else { "" };
     let heading =
-        format!("\n{count} hosts: together is their work, divided by the time until the last one ended\n{others}");
+        format!("\n{count} hosts: together is the work of all, divided by the time until the last ended\n{others}");
     let columns: Vec<Field<Row, Column>> = vec![
         (Column::words(""), |row| row.name.clone()),
         (Column::figures("together"), |row| rate(row.cell, row.cell.rate.as_ref().map(|rate| rate.per_second))),

@@ -51,7 +51,7 @@ const RATES: (u64, u64) = (1_000, 1_000_000_000_000);
 
 impl Bus {
     pub(super) fn check(&self) -> Result<(), Invalid> {
-        let hint = "from a floppy disk to a modern bus";
+        let hint = "use a rate between those of a floppy disk and a modern bus";
         let (least, most) = RATES;
         Invalid::unless_within("bus.to_memory_bytes_per_second", self.to_memory_bytes_per_second, least, most, hint)?;
         let from = self.from_memory_bytes_per_second;
@@ -61,18 +61,18 @@ impl Bus {
             self.slow_down_permille.into(),
             0,
             10_000,
-            "0 is none, ten times is the most",
+            "0 means no slowdown; 10,000 makes it take ten times longer",
         )?;
         let other = self.other_traffic_permille;
-        Invalid::unless_within("bus.other_traffic_permille", other.into(), 0, 990, "some of the bus must be left")?;
+        Invalid::unless_within("bus.other_traffic_permille", other.into(), 0, 990, "leave some of the bus free")?;
         let Some(late) = &self.data_late else { return Ok(()) };
-        let hint = "a sector that is nearly always late never arrives";
+        let hint = "use less: a sector that is nearly always late never arrives";
         for (field, ppm) in
             [("bus.data_late.at_work_ppm", late.at_work_ppm), ("bus.data_late.from_memory_ppm", late.from_memory_ppm)]
         {
             Invalid::unless_within(field, ppm.into(), 0, 300_000, hint)?;
         }
-        let hint = "1 is a buffer that forgives nothing";
+        let hint = "1 means that one late grant loses a sector";
         Invalid::unless_within("bus.data_late.slips", late.slips.into(), 1, 1000, hint)
     }
 }

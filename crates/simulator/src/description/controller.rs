@@ -160,7 +160,7 @@ impl Controller {
 
     pub(super) fn check(&self, drive: &Drive) -> Result<(), Invalid> {
         for (field, time) in self.times() {
-            Invalid::unless_at_most(field, time, Controller::LONGEST, "controllers take milliseconds")?;
+            Invalid::unless_at_most(field, time, Controller::LONGEST, "use milliseconds, as controllers take")?;
         }
         let most = self.most_drives();
         Invalid::unless_within("controller.most_drives", most.into(), 1, 8, "a controller takes 1 to 8 drives")?;
@@ -169,7 +169,7 @@ impl Controller {
             Controller::Uda(uda) => uda.buffer_sectors,
             Controller::Ide(ide) => ide.most_sectors,
         };
-        let hint = "one sector is the least that can be moved";
+        let hint = "use at least one sector";
         Invalid::unless_within("controller.buffer_sectors", buffer.into(), 1, 1 << 20, hint)?;
         match self {
             Controller::Massbus(massbus) => massbus.check(drive),
@@ -182,11 +182,11 @@ impl Controller {
 impl Massbus {
     fn check(&self, drive: &Drive) -> Result<(), Invalid> {
         let (configured, most) = (self.configured_drives.into(), self.most_drives.into());
-        let hint = "a system knows a drive at least, and no more than the controller takes";
+        let hint = "use at least 1, and at most controller.most_drives";
         Invalid::unless_within("controller.configured_drives", configured, 1, most, hint)?;
         let Search::Lead { lead_sectors, window_sectors } = self.search else { return Ok(()) };
         let most = u64::from(drive.sectors_per_track.saturating_sub(1));
-        let hint = "a lead or a window is less than a turn of the drive";
+        let hint = "use less than a turn of the drive";
         Invalid::unless_within("controller.search.lead_sectors", lead_sectors.into(), 0, most, hint)?;
         Invalid::unless_within("controller.search.window_sectors", window_sectors.into(), 0, most, hint)
     }
@@ -204,8 +204,8 @@ impl Uda {
             let hint = "a UDA50 moves half a megabyte per second";
             Invalid::unless_within(field, rate, 1_000, MOST_RATE, hint)?;
         }
-        Invalid::unless_within("controller.commands", self.commands.into(), 1, 1024, "a UDA50 takes eight")?;
-        Invalid::unless_within("controller.jitter_permille", self.jitter_permille.into(), 0, 999, "0 is none")?;
-        Invalid::unless_within("controller.fetched_writes", self.fetched_writes.into(), 1, 1024, "one is none ahead")
+        Invalid::unless_within("controller.commands", self.commands.into(), 1, 1024, "a UDA50 takes eight commands")?;
+        Invalid::unless_within("controller.jitter_permille", self.jitter_permille.into(), 0, 999, "0 means no jitter")?;
+        Invalid::unless_within("controller.fetched_writes", self.fetched_writes.into(), 1, 1024, "1 means none ahead")
     }
 }

@@ -25,6 +25,6 @@ impl Cpu {
         let hint = "1000 permille is a VAX-11/780; more is slower";
         Invalid::unless_within("cpu.code_permille", self.code_permille.into(), 1, 100_000, hint)?;
         Invalid::unless_within("cpu.copy_permille", self.copy_permille.into(), 1, 100_000, hint)?;
-        Invalid::unless_within("cpu.memory_bytes", self.memory_bytes, 0, MOST_MEMORY, "a VAX addresses no more")
+        Invalid::unless_within("cpu.memory_bytes", self.memory_bytes, 0, MOST_MEMORY, "a VAX cannot address more")
     }
 }

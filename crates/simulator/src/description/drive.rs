@@ -62,22 +62,22 @@ impl Drive {
 
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let within = Invalid::unless_within;
-        let hint = "look at the drive's data sheet";
+        let hint = "check the drive's data sheet";
         within("drive.sectors_per_track", self.sectors_per_track.into(), 1, 1 << 14, hint)?;
         within("drive.heads", self.heads.into(), 1, 1 << 10, hint)?;
         within("drive.cylinders", self.cylinders.into(), 32, 1 << 16, hint)?;
         if !(60_000..=100_000_000).contains(&self.milli_rpm) {
             return Err(Invalid::new("drive.rpm", "not within 60 to 100,000 turns/min", hint));
         }
-        within("drive.speed_deviation_ppm", self.speed_deviation_ppm.into(), 0, 100_000, "a tenth is the most")?;
+        within("drive.speed_deviation_ppm", self.speed_deviation_ppm.into(), 0, 100_000, "use at most a tenth")?;
         let skew = self.track_skew_sectors.into();
-        within("drive.track_skew_sectors", skew, 0, u64::from(self.sectors_per_track) - 1, "less than a turn")?;
+        within("drive.track_skew_sectors", skew, 0, u64::from(self.sectors_per_track) - 1, "use less than a turn")?;
         let sectors = u64::from(self.sectors_per_cylinder()) * u64::from(self.cylinders);
         if sectors > MOST_SECTORS {
             let what = alloc::format!("{sectors} sectors are more than {MOST_SECTORS}");
-            return Err(Invalid::new("drive.cylinders", what, "no controller of the time addresses more"));
+            return Err(Invalid::new("drive.cylinders", what, "use fewer cylinders, or fewer sectors per track"));
         }
-        within("drive.first_sector", self.first_sector.into(), 0, sectors - 1, "a sector of the drive")?;
+        within("drive.first_sector", self.first_sector.into(), 0, sectors - 1, "name a sector of the drive")?;
         let seeks = [
             ("drive.seek_least", self.seek_least),
             ("drive.seek_average", self.seek_average),
@@ -90,7 +90,7 @@ impl Drive {
             return Err(Invalid::new("drive.seek_most", "less than the average seek", hint));
         }
         if self.seek_average < self.seek_least {
-            return Err(Invalid::new("drive.seek_average", "less than the least seek", hint));
+            return Err(Invalid::new("drive.seek_average", "less than the minimum seek", hint));
         }
         Ok(())
     }

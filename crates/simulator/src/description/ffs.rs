@@ -59,11 +59,11 @@ impl Ffs {
         let (block, fragment) = (self.block_bytes, self.fragment_bytes);
         if !block.is_power_of_two() || block < BLOCKS.0 || block > BLOCKS.1 {
             let what = alloc::format!("4.2BSD has no blocks of {block} bytes");
-            return Err(Invalid::new("file_system.block_bytes", what, "4096 or 8192"));
+            return Err(Invalid::new("file_system.block_bytes", what, "use 4096 or 8192"));
         }
         if !fragment.is_power_of_two() || fragment < SECTOR_BYTES || fragment > block || block / fragment > FRAGMENTS {
             let what = alloc::format!("a block of {block} bytes has no fragments of {fragment}");
-            return Err(Invalid::new("file_system.fragment_bytes", what, "from an eighth of a block to a whole one"));
+            return Err(Invalid::new("file_system.fragment_bytes", what, "use an eighth of a block to a whole block"));
         }
         if self.rotational_delay > drive.turn() {
             let what = alloc::format!("{} is longer than a turn of {}", self.rotational_delay, drive.turn());

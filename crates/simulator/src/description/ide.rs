@@ -30,10 +30,10 @@ impl Ide {
         within("controller.segments", self.segments.into(), 0, 64, "drives have up to 32")?;
         let hint = "a segment has a few hundred sectors";
         within("controller.segment_sectors", self.segment_sectors.into(), 1, 1 << 16, hint)?;
-        let hint = "0, or room for a whole command";
+        let hint = "use 0, or enough sectors for a command";
         within("controller.write_cache_sectors", self.write_cache_sectors.into(), 0, 1 << 20, hint)?;
         if self.write_cache_sectors > 0 && self.write_cache_sectors < self.most_sectors {
-            let what = alloc::format!("{} are less than a command", self.write_cache_sectors);
+            let what = alloc::format!("{} sectors are fewer than those of a command", self.write_cache_sectors);
             return Err(Invalid::new("controller.write_cache_sectors", what, hint));
         }
         Ok(())

@@ -77,13 +77,13 @@ impl Kernel {
         }
         if self.update > Nanos::ZERO && self.update < Kernel::LONGEST {
             let what = alloc::format!("{} leaves no time for programs", self.update);
-            return Err(Invalid::new("kernel.update", what, "4.2BSD used 30 s; 0 s is no daemon"));
+            return Err(Invalid::new("kernel.update", what, "4.2BSD used 30 s; 0 s means no update daemon"));
         }
         Invalid::unless_at_most("kernel.update", self.update, Nanos::from_secs(86_400), "4.2BSD used 30 s")?;
         Invalid::unless_within("kernel.clock_hertz", self.clock_hertz.into(), 1, 10_000, "4.2BSD used 100")?;
-        Invalid::unless_within("kernel.jitter_permille", self.jitter_permille.into(), 0, 999, "0 is none")?;
+        Invalid::unless_within("kernel.jitter_permille", self.jitter_permille.into(), 0, 999, "0 means no jitter")?;
         Invalid::unless_within("kernel.cache_permille", self.cache_permille.into(), 1, 1000, "4.2BSD used a tenth")?;
         let tick = Nanos(1_000_000_000 / u64::from(self.clock_hertz));
-        Invalid::unless_at_most("kernel.clock_tick", self.clock_tick, tick, "shorter than from one tick to the next")
+        Invalid::unless_at_most("kernel.clock_tick", self.clock_tick, tick, "use less than the time between ticks")
     }
 }

@@ -92,19 +92,19 @@ impl Description {
         self.drive.check()?;
         self.controller.check(&self.drive)?;
         if self.file_systems.is_empty() {
-            return Err(Invalid::new("file_system", "there is none", "put at least one on the drives"));
+            return Err(Invalid::new("file_system", "it is missing", "put at least one on the drives"));
         }
         for file_system in &self.file_systems {
             file_system.check(&self.drive)?;
             if let FileSystem::Ffs(ffs) = file_system
                 && let Some((field, what)) = Layout::refusal(&self.drive, ffs)
             {
-                return Err(Invalid::new(field, what, "take another drive"));
+                return Err(Invalid::new(field, what, "use another drive"));
             }
         }
         let largest = self.file_systems.iter().map(|file_system| file_system.block_bytes()).max().unwrap_or(0);
         if self.buffers(largest) < Kernel::LEAST_BUFFERS {
-            let what = alloc::format!("{} are too few for the buffer cache", self.cpu.memory_bytes);
+            let what = alloc::format!("{} bytes are too few for the buffer cache", self.cpu.memory_bytes);
             return Err(Invalid::new("cpu.memory_bytes", what, "the cache needs room for a few blocks"));
         }
         let most = self.controller.most_drives();
@@ -131,7 +131,7 @@ impl Description {
         let what = "the clock's interrupts take half of this processor or more while data move";
         match second < Nanos::from_millis(500) {
             true => Ok(()),
-            false => Err(Invalid::new("kernel.clock_tick", what, "a faster cpu.code, or fewer ticks")),
+            false => Err(Invalid::new("kernel.clock_tick", what, "use a faster cpu.code, or fewer ticks")),
         }
     }
 

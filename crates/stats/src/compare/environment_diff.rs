@@ -283,7 +283,7 @@ fn verified(cell: &Cell) -> Option<String> {
 
 fn clock(cell: &Cell) -> Option<String> {
     let words = match cell.state.clock {
-        ClockKind::Returned => "when calls came back",
+        ClockKind::Returned => "when the last call returned",
         ClockKind::DataDurable => "when data were durable",
         ClockKind::Durable => "when all was durable",
     };

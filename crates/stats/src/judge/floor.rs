@@ -109,17 +109,17 @@ impl Shortfall {
     }
 }
 
-/// `400 ms of 1.00 s`, `128 of 1,000 operations`, `spans 512 KiB of 256 MiB`.
+/// `400 ms, less than 1.00 s`, `128 operations, fewer than 1,000`.
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let &Shortfall { quantity, is, least } = self;
         match quantity {
-            Quantity::RoundTime => write!(f, "a round took {} of {}", Nanos(is), Nanos(least)),
-            Quantity::RoundBytes => write!(f, "a round moved {} of {}", Bytes(is), Bytes(least)),
-            Quantity::Time => write!(f, "{} of {}", Nanos(is), Nanos(least)),
-            Quantity::Span => write!(f, "spans {} of {}", Bytes(is), Bytes(least)),
-            Quantity::Operations => write!(f, "{} of {} operations", whole(is), whole(least)),
-            Quantity::Runs => write!(f, "{} of {} runs", whole(is), whole(least)),
+            Quantity::RoundTime => write!(f, "a round took {}, less than {}", Nanos(is), Nanos(least)),
+            Quantity::RoundBytes => write!(f, "a round moved {}, less than {}", Bytes(is), Bytes(least)),
+            Quantity::Time => write!(f, "{}, less than {}", Nanos(is), Nanos(least)),
+            Quantity::Span => write!(f, "random places in {}, less than {}", Bytes(is), Bytes(least)),
+            Quantity::Operations => write!(f, "{} operations, fewer than {}", whole(is), whole(least)),
+            Quantity::Runs => write!(f, "{} runs, fewer than {}", whole(is), whole(least)),
         }
     }
 }
@@ -167,10 +167,10 @@ mod tests {
     fn all_rounds_take_a_second_and_each_a_tenth() {
         let sequential = |count, seconds| said(Kind::Bytes, count, &round(seconds, ENOUGH, 1), None);
         assert_eq!(sequential(5, 0.2), "");
-        assert_eq!(sequential(5, 0.199), "995 ms of 1.00 s");
+        assert_eq!(sequential(5, 0.199), "995 ms, less than 1.00 s");
         assert_eq!(sequential(10, 0.1), "");
-        assert_eq!(sequential(11, 0.0999), "a round took 99.9 ms of 100 ms");
-        assert_eq!(sequential(4, 0.1), "400 ms of 1.00 s");
+        assert_eq!(sequential(11, 0.0999), "a round took 99.9 ms, less than 100 ms");
+        assert_eq!(sequential(4, 0.1), "400 ms, less than 1.00 s");
         // The claimed clock counts.
         let one = Round { durable_s: Some(1.0), ..round(0.001, ENOUGH, 1) };
         assert_eq!(shortfall(Kind::Bytes, &[&one], ClockKind::Durable, None), None);
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_round_moves_64_mib_or_takes_a_second() {
         let sequential = |seconds, bytes| said(Kind::Bytes, 5, &round(seconds, bytes, 1), None);
-        assert_eq!(sequential(0.9, ENOUGH - (1 << 20)), "a round moved 63 MiB of 64 MiB");
+        assert_eq!(sequential(0.9, ENOUGH - (1 << 20)), "a round moved 63 MiB, less than 64 MiB");
         assert_eq!(sequential(0.9, ENOUGH), "");
         assert_eq!(sequential(1.0, 4096), "");
     }
@@ -189,25 +189,26 @@ mod tests {
     fn single_operations_are_a_thousand_or_take_five_seconds() {
         let random = |seconds, ops| said(Kind::Operations, 5, &round(seconds, 0, ops), None);
         assert_eq!(random(0.2, 200), "");
-        assert_eq!(random(0.2, 199), "995 of 1,000 operations");
-        assert_eq!(random(0.99, 100), "500 of 1,000 operations");
+        assert_eq!(random(0.2, 199), "995 operations, fewer than 1,000");
+        assert_eq!(random(0.99, 100), "500 operations, fewer than 1,000");
         assert_eq!(random(1.0, 100), "");
-        assert_eq!(random(0.1, 100_000), "500 ms of 1.00 s");
+        assert_eq!(random(0.1, 100_000), "500 ms, less than 1.00 s");
     }
 
     #[test]
     fn random_places_span_256_mib() {
         let random = |span| said(Kind::Operations, 5, &round(1.0, 0, 1000), span);
-        assert_eq!(random(Some(512 << 10)), "spans 512 KiB of 256 MiB");
+        assert_eq!(random(Some(512 << 10)), "random places in 512 KiB, less than 256 MiB");
         assert_eq!((random(Some(SPAN.0)), random(None)), (String::new(), String::new()));
         // Random writes count bytes in the lab's programs.
-        assert_eq!(said(Kind::Bytes, 5, &round(1.0, ENOUGH, 1), Some(1 << 20)), "spans 1 MiB of 256 MiB");
+        let writes = said(Kind::Bytes, 5, &round(1.0, ENOUGH, 1), Some(1 << 20));
+        assert_eq!(writes, "random places in 1 MiB, less than 256 MiB");
     }
 
     #[test]
     fn commands_run_ten_times_or_five_seconds() {
         let command = |count, seconds| said(Kind::Command, count, &round(seconds, 0, 1), None);
-        assert_eq!(command(9, 0.5), "9 of 10 runs");
+        assert_eq!(command(9, 0.5), "9 runs, fewer than 10");
         assert_eq!((command(10, 0.001), command(2, 2.5)), (String::new(), String::new()));
     }
 
@@ -220,7 +221,7 @@ mod tests {
         let mark = lack(Kind::Operations, &round(2.0, 0, 200), None).mark();
         assert_eq!(
             (mark.code, mark.value, mark.text.as_str()),
-            (MarkCode::Few, Some(200.0), "200 of 1,000 operations")
+            (MarkCode::Few, Some(200.0), "200 operations, fewer than 1,000")
         );
     }
 
@@ -233,6 +234,6 @@ mod tests {
 
     #[test]
     fn no_round_lacks_everything() {
-        assert_eq!(said(Kind::Bytes, 0, &Round::default(), None), "0 ns of 1.00 s");
+        assert_eq!(said(Kind::Bytes, 0, &Round::default(), None), "0 ns, less than 1.00 s");
     }
 }

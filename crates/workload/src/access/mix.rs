@@ -65,7 +65,7 @@ impl fmt::Display for BadMix {
         match self {
             BadMix::NotAPair(text) => write!(f, "{text:?} is not KEY=VALUE"),
             BadMix::UnknownKey(text) => {
-                write!(f, "no key {text:?}; there are bs, order, reads, rate, sizes, hot and near")
+                write!(f, "unknown key {text:?}; the keys are bs, order, reads, rate, sizes, hot and near")
             }
             BadMix::Twice(text) => write!(f, "{text:?} is given twice"),
             BadMix::BothSizes => f.write_str("bs and sizes both set the sizes of accesses: give one of them"),

@@ -79,10 +79,10 @@ impl<'a> Here<'a> {
     fn on_the_device(&self) -> String {
         let writing: Vec<&Cell> = self.files().filter(|cell| !cell.phase.starts_with("read")).collect();
         if writing.iter().all(|cell| cell.io.is_none()) {
-            return "n.m.: no device's counters can be seen".to_owned();
+            return "n.m.: the device's counters are not visible".to_owned();
         }
         let phases: Vec<String> = writing.iter().map(|cell| format!("{} {}", name(cell), written(cell))).collect();
-        format!("at most, for everybody on the device: {}", phases.join(", "))
+        format!("at most, including other programs: {}", phases.join(", "))
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
              read sequential 140 % (memory served it: the device moved 10.0 % of it), write random 4.00 %, \
              read random 20.0 %, read sequential again 150 % (more than raw: memory served it)",
             "(b) limiting phase: smallfb: creat, 5.00 msec per file; largefb: write random, 9.77 msec per 4096 bytes",
-            "(d) on the device when the calls returned: at most, for everybody on the device: \
+            "(d) on the device when the calls returned: at most, including other programs: \
              small-file creat 5.00 % (400 % when durable), small-file delete 0 B (64 KiB when durable), \
              write sequential 100 % (200 % when durable), write random 0 % (100 % when durable)",
         ];
@@ -254,7 +254,8 @@ mod tests {
         let cells: Vec<Cell> = lab().into_iter().map(unmeasured).collect();
         let answers = answers(&cells);
         assert_eq!(answers[1], "(b) limiting phase: smallfb: n.m.; largefb: n.m.");
-        assert_eq!(answers[3], "(d) on the device when the calls returned: n.m.: no device's counters can be seen");
+        let unseen = "n.m.: the device's counters are not visible";
+        assert_eq!(answers[3], format!("(d) on the device when the calls returned: {unseen}"));
     }
 
     #[test]

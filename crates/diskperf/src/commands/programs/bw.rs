@@ -110,7 +110,7 @@ fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error>
     }
     let programs = fitting.into_iter().map(|amount| programs::raw_bandwidth(counted(amount), storage.direct));
     let names: Vec<String> = left_out.iter().map(u32::to_string).collect();
-    let remark = format!("left out: {} MB, for {} holds {holds}", names.join(" "), arguments.device.shown());
+    let remark = format!("left out {} MB: {} holds only {holds}", names.join(" "), arguments.device.shown());
     Ok(Tests { programs: programs.collect(), remarks: if names.is_empty() { Vec::new() } else { vec![remark] } })
 }
 
@@ -145,7 +145,7 @@ fn reads(arguments: &BwArguments, storage: &Storage, block: u32) -> Tests {
     };
     Tests {
         programs: asked.iter().enumerate().map(program).collect(),
-        remarks: vec![format!("reads of {} out of {}, {seeds}", Bytes(u64::from(block)), Bytes(storage.bytes))],
+        remarks: vec![format!("random reads of {} in {}, {seeds}", Bytes(u64::from(block)), Bytes(storage.bytes))],
     }
 }
 

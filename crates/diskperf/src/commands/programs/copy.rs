@@ -150,11 +150,11 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
     let left = match (was_opened, is_made) {
         (false, _) => format!("{} was not touched", new.shown()),
         (true, true) if !world.has_open(tlpi::NEW, &new) => {
-            format!("{} stays: it may be another file than the copy", new.shown())
+            format!("{} was not removed: it may not be the copy", new.shown())
         }
         (true, true) => match fs::remove_file(&new) {
-            Ok(()) => format!("the unfinished {} is removed", new.shown()),
-            Err(error) => format!("the unfinished {} is still there: {}", new.shown(), message(&error)),
+            Ok(()) => format!("removed the unfinished {}", new.shown()),
+            Err(error) => format!("cannot remove the unfinished {}: {}", new.shown(), message(&error)),
         },
         (true, false) => format!("{} is incomplete; its previous content is gone", new.shown()),
     };

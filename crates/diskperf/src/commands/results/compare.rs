@@ -263,7 +263,7 @@ fn guarded(
         let told = match (&outcome, cell.ratio) {
             (Outcome::Missing, _) => name.clone(),
             (_, Some(_)) => format!("{name} {}", run_comparison::ratio(cell)),
-            (_, None) => format!("{name}, which does nothing in new"),
+            (_, None) => format!("{name}, whose rate in new is 0"),
         };
         ((cell.program.as_str(), cell.phase.as_str()), (name, told, outcome))
     });

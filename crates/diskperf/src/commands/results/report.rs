@@ -191,7 +191,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
         output::deliver(&text, arguments.file.as_deref())?;
         if arguments.format == ReportFormat::Html && text.len() > html::LARGEST {
             let (bytes, most) = (Bytes(text.len() as u64), Bytes(html::LARGEST as u64));
-            output::remark(&format!("the page has {bytes}; many mail servers refuse more than {most}"));
+            output::remark(&format!("the page is {bytes}; many mail servers refuse more than {most}"));
         }
         if let Some(path) = arguments.file.as_ref().filter(|_| !is_printed) {
             output::remark(&format!("wrote {}", path.shown()));
@@ -292,7 +292,7 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
         }
     }
     if files.is_empty() {
-        output::remark("nothing was measured that could be drawn");
+        output::remark("no charts were written: the run has no results to draw");
         return Ok(());
     }
     if is_there {

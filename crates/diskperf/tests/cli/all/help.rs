@@ -270,7 +270,7 @@ const CALLS: &[Call] = &[
     (&["schema", "verify"], 0, &["$schema", "unflushed_bytes"], &[]),
     (&["verify", ".", "--check", ACKNOWLEDGED], 0, &["power cut"], ANY),
     (&["verify", "."], 2, &[], &["hint: "]),
-    (&["clean", "."], 0, &[], &["nothing is left"]),
+    (&["clean", "."], 0, &[], &["no leftovers found"]),
     (&["clean", "missing"], 2, &[], &["missing", "hint: "]),
     (&["simulate"], 0, &["vax780-sc780"], &[]),
     (&["simulate", "vax780-sc780", "--parts"], 0, &["turns/min"], &[]),

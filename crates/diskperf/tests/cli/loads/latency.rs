@@ -96,7 +96,7 @@ fn fio_options_are_translated_and_shown() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     // The tests add an option in front.
     for ours in [
-        "in diskperf's words: diskperf io randrw ",
+        "in diskperf options: diskperf io randrw ",
         " --reads 70 --bs=4k --size=1m --time 1s --engine posix --rounds 1 --jobs 2 --json\n",
     ] {
         assert!(ended.err.contains(ours), "{}", ended.err);

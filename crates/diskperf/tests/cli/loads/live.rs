@@ -67,7 +67,7 @@ fn without_a_terminal_nothing_is_shown() {
         assert!(!shown.contains(FULL) && !shown.contains('\u{1b}') && !shown.contains('\r'), "{shown}");
     }
     let asked = cli.well(&[&SHORT[..], &["--live", "--json"]].concat());
-    assert!(asked.err.contains("--live shows nothing") && !asked.err.contains(FULL), "{}", asked.err);
+    assert!(asked.err.contains("--live has no effect") && !asked.err.contains(FULL), "{}", asked.err);
     assert!(asked.out.starts_with('{') && !asked.out.contains(FULL), "{}", asked.out);
 }
 
@@ -134,8 +134,8 @@ fn only_one_round_on_one_target_can_run_without_an_end() {
     for (words, said) in [
         ("io read", "this pattern ends at the end of its file"),
         ("io randread --rounds 3", "only one round"),
-        ("io randread . ./", "several targets need an end of each round"),
-        ("io randread --budget 1min", "--budget needs an end of each round"),
+        ("io randread . ./", "several targets need rounds that end"),
+        ("io randread --budget 1min", "--budget needs rounds that end"),
         ("io randread --print-job", "only one round"),
         ("choose . ./ io randread", "only one round"),
     ] {

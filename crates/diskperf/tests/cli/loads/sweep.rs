@@ -84,7 +84,7 @@ fn wrong_sweeps_are_refused_with_a_hint() {
         ("--bs 4k..1M*2 --jobs 1..32", "9 x 32 combinations, more than the 256 allowed"),
         ("--jobs 1,4 --jobs 2", "--jobs: it is given twice"),
         ("--jobs 1,1000", "--jobs 1000: it must be from 1 to 512"),
-        ("--jobs 1,4 --time forever", "--time forever: a sweep needs an end"),
+        ("--jobs 1,4 --time forever", "--time forever: a sweep needs rounds that end"),
     ] {
         let line = format!("io randread {words}");
         cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: "]);

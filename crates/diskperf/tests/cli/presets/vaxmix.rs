@@ -135,10 +135,10 @@ fn invalid_mixes_and_traces_are_refused_with_a_reason() {
     for (words, status, said) in [
         ("run vaxmix . --from-trace none", 2, "none"),
         ("run vaxmix . --from-trace .", 2, "is a directory"),
-        ("run vaxmix . --from-trace empty", 2, "no request is queued (Q) or issued (D) in it"),
-        ("run vaxmix . --from-trace flushes", 2, "nothing is read or written in it"),
+        ("run vaxmix . --from-trace empty", 2, "it has no queued (Q) or issued (D) request"),
+        ("run vaxmix . --from-trace flushes", 2, "it has no reads or writes"),
         ("run vaxmix . --from-trace bad", 2, "not blkparse output, line 2: it has no time"),
-        ("run vaxmix . --from-trace far", 2, "line 1: no device has such a sector"),
+        ("run vaxmix . --from-trace far", 2, "line 1: the sector number is too large"),
         ("simulate vax780-sc780 vaxmix --from-trace bad", 2, "line 2"),
         ("run smoke . --mix reads=50", 2, "smoke does not use a mix"),
         ("run job.toml . --mix reads=50", 2, "job does not use a mix"),

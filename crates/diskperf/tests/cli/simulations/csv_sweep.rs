@@ -104,7 +104,7 @@ fn parts_that_cannot_be_joined_are_refused() {
     }
     refuses(&[&ONE_TEST, &[SMALL, "--format", "csv", "--part", "1/4"]], &["--part needs --sweep", "hint: ", "--sweep"]);
     for format in ["table", "markdown"] {
-        let says = ["--part: only parts in CSV", "hint: add --format csv"];
+        let says = ["--part needs --format csv", "hint: add --format csv"];
         refuses(&[&ONE_TEST, &SIX, &["--part", "1/4", "--format", format]], &says);
     }
     let stored = ["--format", "csv", "--name", "mine"];

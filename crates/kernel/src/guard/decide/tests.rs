@@ -236,7 +236,7 @@ fn loop_devices_on_one_file_are_found_by_its_inode() {
     recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/images/a\n")]);
     assert_eq!(refusals(&recorded, (7, 1)), [""; 0]);
     recorded.add("virtual/loop2", "7:2", &[("loop/backing_file", "/other/link (deleted)\n")]);
-    assert_eq!(refusals(&recorded, (7, 1)), ["loop2 shows the same file"]);
+    assert_eq!(refusals(&recorded, (7, 1)), ["loop2 has the same backing file"]);
 }
 
 #[test]
@@ -245,7 +245,8 @@ fn a_loop_device_with_a_hidden_file_may_be_on_any_disk() {
     recorded.add("virtual/loop8", "7:8", &[]);
     assert_eq!(refusals(&recorded, (8, 1)), [""; 0], "it is attached to nothing");
     recorded.add("virtual/loop9", "7:9", &[("loop/backing_file", "/of/another/namespace\n")]);
-    let shown = "loop9 is as large and may show the same bytes: its file is on a file system that diskperf cannot see";
+    let shown = "loop9 has the same size and may have the same bytes: \
+                 its backing file is on a file system that diskperf cannot see";
     assert_eq!(refusals(&recorded, (8, 1)), [shown, "diskperf cannot see which programs use it"]);
     let seen = DeviceFacts { number: (8, 1), ..DeviceFacts::default() };
     assert!(!all(&recorded, &seen)[0].can_be_lifted());
@@ -455,8 +456,8 @@ fn an_unreadable_loop_device_may_show_any_device_of_its_size() {
         [("/merged/img\n", "overlay"), ("/gone (deleted)\n", "a file system that diskperf cannot see")]
     {
         recorded.write("devices/virtual/loop8/loop/backing_file", file);
-        let shown = format!("loop8 is as large and may show the same bytes: its file is on {file_system}");
-        assert_eq!(refusals(&recorded, (8, 16)), [shown.as_str(), unseen], "{file}");
+        let same = "loop8 has the same size and may have the same bytes: its backing file is on";
+        assert_eq!(refusals(&recorded, (8, 16)), [format!("{same} {file_system}").as_str(), unseen], "{file}");
     }
 }
 
@@ -466,9 +467,9 @@ fn loop_devices_on_overlays_may_be_any_device_of_their_size() {
     let recorded = machine();
     recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, OVERLAY]);
     recorded.add("virtual/loop4", "7:4", &[file, ("size", "1000\n")]);
-    let unseen = "it shows a file on overlay, which may be in use under another name";
+    let unseen = "it has a backing file on overlay, which may be in use under another name";
     assert_eq!(refusals(&recorded, (7, 4)), [unseen]);
-    let shown = "loop4 is as large and may show the same bytes: its file is on overlay";
+    let shown = "loop4 has the same size and may have the same bytes: its backing file is on overlay";
     recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/upper/img\n"), ("size", "1000\n")]);
     assert_eq!(refusals(&recorded, (7, 1)), [shown], "it is the same size");
     assert_eq!(refusals(&recorded, (7, 4)), [unseen], "that of an ordinary file does not hide behind another");
@@ -486,11 +487,11 @@ fn loop_devices_on_overlays_may_be_any_device_of_their_size() {
     // Writes to a device on top of it reach the file.
     recorded.add("virtual/dm-0", "253:0", &[("size", "500\n")]);
     recorded.stack("virtual/dm-0", "virtual/loop4");
-    let below = "loop4, which is below it, shows a file on overlay, which may be in use under another name";
+    let below = "loop4, which is below it, has a backing file on overlay, which may be in use under another name";
     assert_eq!(refusals(&recorded, (253, 0)), [below]);
 
     // If a device shows a part of its file, the size of the file is unknown.
-    let part = "loop5 shows a part of a file, which may be a part of it: that file is on overlay";
+    let part = "loop5 may share bytes with it: loop5 is a part of a file on overlay";
     let recorded = machine();
     recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, OVERLAY]);
     recorded.add("virtual/loop5", "7:5", &[file, ("size", "1000\n")]);
@@ -511,7 +512,8 @@ fn loop_device_files_are_found_in_all_mount_namespaces() {
         recorded.add("virtual/loop6", "7:6", &[file, ("size", "1000\n")]);
         recorded
     };
-    let unknown = "it shows a file on a file system that diskperf cannot see, which may be in use under another name";
+    let unknown = "it has a backing file on a file system that diskperf cannot see, \
+                   which may be in use under another name";
     assert_eq!(refusals(&told(&[ROOT]), (7, 6)), [unknown]);
     // A btrfs subvolume has its own device number. It is found by the file's name, and only on btrfs.
     let on_pool = told(&[ROOT]);
@@ -559,7 +561,7 @@ fn devices_sharing_bytes_with_one_open_for_writing_are_in_use() {
         ["its partition sda2 is open for writing in process 12 (q?mu)"]
     );
     assert_eq!(refusals(&Backing::Device((8, 2)), 0, (8, 1)), [""; 0]);
-    assert_eq!(refusals(&file, 0, (7, 1)), ["it shows a file that is open for writing in process 12 (q?mu)"]);
+    assert_eq!(refusals(&file, 0, (7, 1)), ["it has a backing file that is open for writing in process 12 (q?mu)"]);
     assert_eq!(refusals(&file, 0, (8, 0)), [""; 0]);
     assert_eq!(refusals(&file, 1, (8, 0)), ["1 process does not show whether it has the device open for writing"]);
     assert_eq!(refusals(&file, 3, (8, 0)), [""; 0], "they hide from the administrator too");
@@ -571,7 +573,7 @@ fn devices_sharing_bytes_with_one_open_for_writing_are_in_use() {
 fn nothing_is_overwritten_if_proc_hides_processes() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
-    let left_out = "/proc leaves out other users' processes (hidepid), which may have the device open for writing";
+    let left_out = "/proc hides other users' processes (hidepid), which may have the device open for writing";
     for (lacks_rights, leaves_out, is_of_namespace, said) in [
         (false, false, false, None),
         (true, false, false, None),

@@ -195,7 +195,7 @@ impl LeftoverVolume {
 
     /// The reason why it cannot be erased even with confirmation: it is in use, or the device holds other data too.
     pub fn obstacle(&self) -> Option<String> {
-        let Some(inspected) = &self.seen else { return Some("mkfs is still at work on it".to_owned()) };
+        let Some(inspected) = &self.seen else { return Some("mkfs is still running on it".to_owned()) };
         let mut reasons = inspected.reasons().iter();
         let obstacle = match self.uuid {
             Some(uuid) => reasons.find(|reason| !is_of(reason, uuid)),
@@ -217,7 +217,7 @@ impl LeftoverVolume {
     /// uses it. The device stays held: on a disk without discard, the next inspection finds our own data.
     pub fn erase(&self) -> Result<Vacated, ImageFault> {
         let Some(uuid) = self.uuid else {
-            return Err(GuardFault::Changed(self.node(), "no number proves that diskperf made it").into());
+            return Err(GuardFault::Changed(self.node(), "no UUID proves that diskperf made it").into());
         };
         let cleared = self.erase_with(&Permission::Made(uuid))?;
         cleared.discard_all();

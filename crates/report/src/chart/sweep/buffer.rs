@@ -49,7 +49,7 @@ pub(super) fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
     let files: BTreeSet<Option<u64>> = cells().map(|cell| cell.number("file_bytes")).collect();
     let (unit, is_by_megabyte) = match files.len() {
         1 => ("seconds", false),
-        _ => ("seconds for each million bytes", true),
+        _ => ("seconds per million bytes", true),
     };
     let value = |cell: &Cell| {
         let bytes = cell.number("file_bytes").filter(|bytes| *bytes > 0);
@@ -85,11 +85,11 @@ pub(super) fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
     };
     let frame = Frame {
         subject: Subject::Sweep,
-        title: format!("{program}: {unit} over the size of the buffer"),
+        title: format!("{program}: {unit} by buffer size"),
         series,
         told: cell_text::describe_figures(&format!("Curves of {unit}"), &figures),
     };
-    let across = Across { unit: "bytes of the buffer".to_owned(), labels: labels(&sizes), scale: sizes };
+    let across = Across { unit: "buffer size in bytes".to_owned(), labels: labels(&sizes), scale: sizes };
     curves::chart(frame, unit, across, &drawn)
 }
 

@@ -252,7 +252,7 @@ fn of_stages_the_factor_is_said_as_it_is_drawn_and_the_total_comes_last() {
     let mut all = choice(vec![pair(a, b), pair(a, c), pair(b, c)]);
     document.run.choice = Some(Box::new(all.clone()));
     let free = charts_of_subject(&document, Subject::Choice);
-    assert_eq!(free[0].title, "dir/one-a or dir/one-b: which is faster, and how many times");
+    assert_eq!(free[0].title, "dir/one-a or dir/one-b: which is faster, and by what factor");
     assert!(read(&free[0]).texts.iter().any(|text| text == "a faster: 1.67x (1.52-1.82)"), "{free:#?}");
     let stage = |target: &str, changed: &[&str]| stats::Stage {
         target: target.to_owned(),
@@ -367,7 +367,7 @@ fn the_bounds_of_what_runs_at_once_are_those_of_stats() {
     let together = Cell { together: true, targets: 2, ..cell("write", "a+b", &[1600, 1600]) };
     // Each of two programs needs 60 % of the only CPU, which allows five sixths of their sum.
     let (_, checked) = only(&document(vec![alone("a"), alone("b"), together]), Subject::Together);
-    for words in ["alone: 500 + 500 = 1,000", "at once: 800", "CPU allows 833", "they share: CPU"] {
+    for words in ["alone: 500 + 500 = 1,000", "together: 800", "CPU allows 833", "shared: CPU"] {
         assert!(checked.texts.iter().any(|text| text == words), "{words}: {:?}", checked.texts);
     }
     let bound = checked.of_class("bound").next().map(|line| percent(attribute(line, "x1"))).expect("a bound");
@@ -491,7 +491,8 @@ fn the_charts_of_many_targets_are_small_too() {
         let compared: Vec<&Chart> = charts.iter().filter(|chart| chart.subject == Subject::Choice).collect();
         assert!(compared[0].title.contains("loop2"), "{sizes:#?}");
         let said = compared.last().expect("there is one");
-        assert!(said.title.contains(" left to the table)") && said.told.contains("left to the table"), "{sizes:#?}");
+        let left_out = " left out; see the table)";
+        assert!(said.title.contains(left_out) && said.told.contains(left_out), "{sizes:#?}");
         charts.iter().for_each(|chart| drop(read(chart)));
     }
 }
