@@ -1,6 +1,7 @@
 //! The findings of a probe as a device's file, for `predict` and the simulator.
 
 use machines::{DeviceFile, Figure, MeasuredOn, Origin, Point};
+use stats::probe::latency::Times;
 use stats::probe::{Estimate, Measured, NotMeasured};
 use units::Nanos;
 
@@ -9,7 +10,12 @@ use crate::error::CampaignError;
 use super::findings::{Bucket, Direction, Findings, Scope};
 
 /// The statistic of latencies.
-const PERCENTILE: &str = "diskperf probe, 20th percentile";
+const fn statistic(times: Times) -> &'static str {
+    match times {
+        Times::OfProgram => "diskperf probe, 20th percentile",
+        Times::OfDevice => "diskperf probe, median in the block trace",
+    }
+}
 
 /// The statistic of rates.
 const LINE: &str = "diskperf probe, line through the last completions";
@@ -35,7 +41,7 @@ pub fn device_file(
     add("capacity", Figure::number(findings.capacity, Origin::measured(BY_DESIGN, 1)));
     add("alignment", Figure::number(findings.alignment.into(), Origin::measured(BY_DESIGN, 1)));
     for (of, direction) in [("read", &findings.reads), ("write", &findings.writes)] {
-        let table = table(direction);
+        let table = table(direction, statistic(findings.latency_times));
         let is_known = matches!(table, Figure::Table { .. });
         add(&format!("{of}_latency"), table);
         let gates = [("request", direction.gate_request, 1.0), ("byte", direction.gate_byte, THOUSANDTHS)];
@@ -50,7 +56,7 @@ pub fn device_file(
     }
     match findings.flush_base {
         Ok(_) => {
-            add("flush.base", number(findings.flush_base, 1.0, PERCENTILE));
+            add("flush.base", number(findings.flush_base, 1.0, statistic(findings.flush_times)));
             add("flush.drain", number(findings.flush_drain, 1.0, LINE));
         }
         Err(why) => add("flush", unmeasured(Some(why))),
@@ -95,7 +101,7 @@ fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, fac
 }
 
 /// The latencies that are measured; the reason of the first, if none is.
-fn table(direction: &Direction) -> Figure {
+fn table(direction: &Direction, statistic: &str) -> Figure {
     let nanos = |value: f64| Nanos(value.round() as u64);
     let point = |(bytes, latency): &(u32, Measured)| {
         let Estimate { value, low, high, .. } = latency.ok()?;
@@ -104,7 +110,7 @@ fn table(direction: &Direction) -> Figure {
     let points: Vec<Point> = direction.latency.iter().filter_map(point).collect();
     let samples = direction.latency.iter().filter_map(|(_, latency)| latency.ok()).map(|latency| latency.samples).min();
     match samples {
-        Some(samples) => Figure::Table { points, origin: Origin::measured(PERCENTILE, samples.into()) },
+        Some(samples) => Figure::Table { points, origin: Origin::measured(statistic, samples.into()) },
         None => match direction.latency.first() {
             Some((_, latency)) => unmeasured(latency.err()),
             None => Figure::unmeasured("not probed"),

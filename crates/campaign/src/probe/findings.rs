@@ -1,5 +1,6 @@
 //! The findings of a probe: each constant, or the reason why it is not measured.
 
+use stats::probe::latency::Times;
 use stats::probe::track::Order;
 use stats::probe::{Measured, NotMeasured};
 
@@ -14,6 +15,8 @@ pub struct Findings {
     pub capacity: u64,
     /// Smallest unit of offsets and sizes, in bytes.
     pub alignment: u32,
+    /// The source of the latencies.
+    pub latency_times: Times,
     /// Reads.
     pub reads: Direction,
     /// Writes.
@@ -24,6 +27,8 @@ pub struct Findings {
     pub bytes: Bucket,
     /// Nanoseconds of a flush with nothing to drain.
     pub flush_base: Measured,
+    /// The source of that time.
+    pub flush_times: Times,
     /// Bytes per second that a flush waits for.
     pub flush_drain: Measured,
     /// Bytes of the write cache.
@@ -118,11 +123,13 @@ impl Findings {
         Findings {
             capacity: session.player.capacity(),
             alignment: session.player.alignment(),
+            latency_times: Times::OfProgram,
             reads: direction(latencies.reads, NOT_TRIED),
             writes: direction(latencies.writes, of_writes),
             requests: bucket,
             bytes: bucket,
             flush_base: of_writes,
+            flush_times: Times::OfProgram,
             flush_drain: of_writes,
             cache_size: of_writes,
             cache_drain: of_writes,

@@ -4,20 +4,22 @@
 //!   1. it follows a small write after a pause, within which a device drains;
 //!   2. processors or the device may have to wake up after a pause. So it is measured again right after the write, in
 //!      bursts as in `latencies`;
-//!   3. a flush right after the write may have to drain it. So the lower of both times counts.
+//!   3. a flush right after the write may have to drain it. So the lower of both times counts;
+//!   4. what a flush drains follows from times of the program, and so does the flush without data that is subtracted.
+//!      Only then does the time of the device alone replace that one, if the kernel recorded it.
 
 use stats::probe::flush::{Drained, drain};
 use stats::probe::knee::limit;
-use stats::probe::latency::latency_after;
+use stats::probe::latency::{Times, latency_after};
 use stats::probe::{Measured, NotMeasured};
 use units::Nanos;
-use workload::{Served, TapeKind, TapeRequest};
+use workload::{TapeKind, TapeRequest};
 
 use super::findings::Findings;
 use super::hidden;
 use super::latencies::{WAKING, lower, pause_for};
 use super::limits::{LARGE, SMALL, is_same};
-use super::session::{Player, Session, Step, flush, request};
+use super::session::{Player, Recorded, Session, Step, flush, request};
 
 /// Flushes of a single small write, after a pause and right after it.
 const FLUSHES: usize = 20;
@@ -41,17 +43,22 @@ const DEPTH: u32 = 8;
 pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Findings) -> Result<(), P::Fault> {
     session.rest(session.settings.rest)?;
     session.begin(Step::Flush);
-    findings.flush_base = base(session, findings)?;
-    findings.flush_drain = drained(session, findings.flush_base)?;
+    let [of_program, of_device] = base(session, findings)?;
+    findings.flush_drain = drained(session, of_program)?;
+    // 4
+    (findings.flush_base, findings.flush_times) = match of_device {
+        Ok(_) => (of_device, Times::OfDevice),
+        Err(_) => (of_program, Times::OfProgram),
+    };
     session.rest(session.settings.rest)?;
     session.begin(Step::WriteCache);
     (findings.cache_size, findings.cache_drain) = cache(session, findings)?;
     Ok(())
 }
 
-/// The time of a flush with nothing to drain. Programs flush after writes, so its error counts with the time of the
-/// shortest.
-fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<Measured, P::Fault> {
+/// The time of a flush with nothing to drain, for the program and for the device alone. Programs flush after writes, so
+/// its error counts with the time of the shortest.
+fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<[Measured; 2], P::Fault> {
     let write = findings.writes.latency.iter().find_map(|(_, latency)| latency.ok()).map_or(0.0, |write| write.value);
     // 1
     let mut after_pauses = vec![flush(Nanos::ZERO)];
@@ -72,20 +79,24 @@ fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<
         after_writes.append(&mut burst);
     }
     let after_writes = flushes(session, after_writes)?;
-    if after_pauses.iter().chain(&after_writes).all(|flush| flush.completed == flush.issued) {
-        return Ok(hidden("flushes take no time"));
+    let of_program = after_pauses.iter().chain(&after_writes).filter_map(|flush| flush.served(Times::OfProgram));
+    if of_program.into_iter().all(|flush| flush.completed == flush.issued) {
+        return Ok([hidden("flushes take no time"); 2]);
     }
     // 3
-    let [one, other] = [&after_pauses, &after_writes].map(|flushes| latency_after(flushes, write));
-    Ok(session.undisturbed(lower(one, other)))
+    Ok([Times::OfProgram, Times::OfDevice].map(|times| {
+        let [one, other] = [&after_pauses, &after_writes].map(|flushes| {
+            let served: Vec<_> = flushes.iter().filter_map(|flush| flush.served(times)).collect();
+            latency_after(&served, times, write)
+        });
+        session.undisturbed(lower(one, other))
+    }))
 }
 
 /// Plays the tape, and returns its flushes without the first, which drains what others wrote.
-fn flushes<P: Player>(session: &mut Session<'_, P>, tape: Vec<TapeRequest>) -> Result<Vec<Served>, P::Fault> {
-    let kinds: Vec<TapeKind> = tape.iter().map(|request| request.kind).collect();
-    let served = session.play(tape, 1, Nanos(u64::MAX))?;
-    let flushes = kinds.into_iter().zip(served).filter(|(kind, _)| *kind == TapeKind::Flush);
-    Ok(flushes.map(|(_, served)| served).skip(1).collect())
+fn flushes<P: Player>(session: &mut Session<'_, P>, tape: Vec<TapeRequest>) -> Result<Vec<Recorded>, P::Fault> {
+    let recorded = session.play_recorded(tape)?;
+    Ok(recorded.into_iter().filter(|one| one.request.kind == TapeKind::Flush).skip(1).collect())
 }
 
 /// The drain rate behind writes.
@@ -153,8 +164,9 @@ mod tests {
             let mut session = Session::new(&mut player, Settings::SIMULATED, &mut notify);
             let Ok(latencies) = latencies::measure(&mut session);
             let findings = Findings::new(&session, latencies);
-            let Ok(found) = base(&mut session, &findings);
+            let Ok([found, of_device]) = base(&mut session, &findings);
             assert_eq!(found.map(|found| found.value), Ok(100_000.0), "{player:?}");
+            assert_eq!(of_device.ok().map(|found| found.value), player.own());
         }
     }
 }

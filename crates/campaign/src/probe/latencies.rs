@@ -4,14 +4,15 @@
 //!   1. each request comes after a pause, so that no bucket runs empty and lengthens a latency;
 //!   2. after a pause, processors or a device may have to wake up, which a program with many requests does not wait
 //!      for. So each size is measured again in bursts, behind small reads that wake them;
-//!   3. a burst may empty a small bucket instead. So the lower of both is the latency.
+//!   3. a burst may empty a small bucket instead. So the lower of both is the latency;
+//!   4. the times of the device alone count only if all latencies can be estimated from them.
 
 use stats::probe::Measured;
-use stats::probe::latency::{latency, spread};
+use stats::probe::latency::{Times, latency, spread};
 use units::Nanos;
 use workload::{Served, TapeKind, TapeRequest};
 
-use super::session::{Player, Session, Step, request};
+use super::session::{Player, Recorded, Session, Step, request};
 
 /// The sizes in bytes.
 pub(crate) const SIZES: [u32; 7] = [4096, 16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576];
@@ -40,10 +41,15 @@ const KINDS: [TapeKind; 2] = [TapeKind::Read, TapeKind::Write];
 /// Small reads of a rotating disk spread by at least this many nanoseconds. Ours: most of the shortest turn.
 const LEAST_SPREAD: f64 = 1.5e6;
 
+/// Latencies by size.
+pub(crate) type Table = Vec<(u32, Measured)>;
+
 /// The latencies.
 pub(crate) struct Latencies {
-    pub(crate) reads: Vec<(u32, Measured)>,
-    pub(crate) writes: Vec<(u32, Measured)>,
+    pub(crate) reads: Table,
+    pub(crate) writes: Table,
+    /// Those of the device alone, of reads and of writes, if the kernel recorded the requests.
+    pub(crate) of_device: Option<[Table; 2]>,
     /// True if small reads spread as widely as those of a rotating disk.
     pub(crate) spread: bool,
 }
@@ -54,24 +60,29 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Latenci
     let kinds = if session.settings.writes { &KINDS[..] } else { &KINDS[..1] };
     // 1
     let after_pauses = after_pauses(session, &sizes, kinds)?;
-    let small_reads = sizes.first().map(|bytes| times_of(&after_pauses, TapeKind::Read, *bytes));
+    let small_reads = sizes.first().map(|bytes| times_of(&after_pauses, TapeKind::Read, *bytes, Times::OfProgram));
     let spread = small_reads.and_then(|served| spread(&served)).is_some_and(|spread| spread > LEAST_SPREAD);
     // 2. A rotating disk turns anyway.
     let in_bursts = if spread { Vec::new() } else { in_bursts(session, &sizes, kinds)? };
-    let table = |kind: TapeKind| -> Vec<(u32, Measured)> {
+    let table = |kind: TapeKind, times: Times| -> Table {
         let is_played = kinds.contains(&kind);
         let latency = |bytes: &u32| {
-            let [one, other] = [&after_pauses, &in_bursts].map(|series| latency(&times_of(series, kind, *bytes)));
+            let series = [&after_pauses, &in_bursts];
+            let [one, other] = series.map(|series| latency(&times_of(series, kind, *bytes, times), times));
             // 3
             (*bytes, session.undisturbed(lower(one, other)))
         };
         if is_played { sizes.iter().map(latency).collect() } else { Vec::new() }
     };
-    Ok(Latencies { reads: table(TapeKind::Read), writes: table(TapeKind::Write), spread })
+    let [[reads, writes], of_device] =
+        [Times::OfProgram, Times::OfDevice].map(|times| KINDS.map(|kind| table(kind, times)));
+    // 4
+    let is_complete = !spread && of_device.iter().flatten().all(|(_, latency)| latency.is_ok());
+    Ok(Latencies { reads, writes, of_device: is_complete.then_some(of_device), spread })
 }
 
 /// Requests with their times.
-type Series = Vec<(TapeRequest, Served)>;
+type Series = Vec<Recorded>;
 
 /// Plays requests of each size and direction, each after a pause.
 fn after_pauses<P: Player>(
@@ -88,8 +99,7 @@ fn after_pauses<P: Player>(
             }
         }
     }
-    let served = session.play(requests.clone(), 1, Nanos(u64::MAX))?;
-    Ok(requests.into_iter().zip(served).collect())
+    session.play_recorded(requests)
 }
 
 /// Plays requests of each size and direction in bursts, and returns them without the small reads. Each burst begins
@@ -106,9 +116,8 @@ fn in_bursts<P: Player>(session: &mut Session<'_, P>, sizes: &[u32], kinds: &[Ta
         burst[0].pause = burst.iter().fold(Nanos::ZERO, |sum, request| sum + pause_for(request.bytes));
         requests.append(&mut burst);
     }
-    let served = session.play(requests.clone(), 1, Nanos(u64::MAX))?;
-    let timed = requests.into_iter().zip(served).enumerate().filter(|(index, _)| index % each >= WAKING);
-    Ok(timed.map(|(_, one)| one).collect())
+    let recorded = session.play_recorded(requests)?;
+    Ok(recorded.into_iter().enumerate().filter(|(index, _)| index % each >= WAKING).map(|(_, one)| one).collect())
 }
 
 /// The pause that a request of this size needs.
@@ -117,9 +126,9 @@ pub(crate) fn pause_for(bytes: u32) -> Nanos {
 }
 
 /// The times of the requests of this kind and size.
-fn times_of(series: &Series, kind: TapeKind, bytes: u32) -> Vec<Served> {
-    let is_it = |(request, _): &&(TapeRequest, Served)| request.kind == kind && request.bytes == bytes;
-    series.iter().filter(is_it).map(|(_, served)| *served).collect()
+fn times_of(series: &Series, kind: TapeKind, bytes: u32, times: Times) -> Vec<Served> {
+    let is_it = |one: &&Recorded| one.request.kind == kind && one.request.bytes == bytes;
+    series.iter().filter(is_it).filter_map(|one| one.served(times)).collect()
 }
 
 /// The lower time, or that which was measured.
@@ -144,6 +153,10 @@ mod tests {
             assert_eq!((found.reads.len(), found.writes.len()), (SIZES.len(), SIZES.len()));
             for (bytes, latency) in found.reads.iter().chain(&found.writes) {
                 assert_eq!(latency.map(|latency| latency.value), Ok(100_000.0), "{bytes} of {player:?}");
+            }
+            assert_eq!(found.of_device.is_some(), player.own().is_some());
+            for (bytes, latency) in found.of_device.iter().flatten().flatten() {
+                assert_eq!(latency.map(|latency| latency.value).ok(), player.own(), "{bytes} of {player:?}");
             }
         }
     }

@@ -11,13 +11,17 @@
 //!   2. a device whose latencies spread widely may be a rotating disk. Then its rotation decides what follows;
 //!   3. other devices are probed at depth: the largest requests first, after a rest before each size;
 //!   4. writes and flushes are played only on a file of our own or on a simulation;
-//!   5. figures of a step in which the probe waited for a CPU for more than a tenth of the time do not count.
+//!   5. figures of a step in which the probe waited for a CPU for more than a tenth of the time do not count;
+//!   6. a block trace has the program's way to the device and back in its pauses, so latencies that contain it would
+//!      count it twice in a replay. If the kernel can record the requests, the latencies are those of the device alone.
+//!      All estimates that compare latencies with other times of the program are made before.
 
 mod device_file;
 mod findings;
 mod flushes;
 mod latencies;
 mod limits;
+mod recorded_file;
 mod rotating;
 mod rows;
 mod sector_reads;
@@ -28,12 +32,14 @@ pub mod target;
 mod tests;
 mod zones;
 
+use stats::probe::latency::Times;
 use stats::probe::{Measured, NotMeasured};
 use units::Nanos;
 use workload::TapePlayer;
 
 pub use device_file::device_file;
 pub use findings::{Bucket, Direction, Findings, Rotating, Scope, Zone};
+pub use recorded_file::RecordedFile;
 pub use rows::rows;
 use session::Session;
 pub use session::{Player, Step};
@@ -69,7 +75,8 @@ pub fn probe<P: Player>(
 ) -> Result<Findings, <P as TapePlayer>::Fault> {
     let mut session = Session::new(player, settings, notify);
     // 1
-    let latencies = latencies::measure(&mut session)?;
+    let mut latencies = latencies::measure(&mut session)?;
+    let of_device = latencies.of_device.take();
     // 2
     let spread = latencies.spread;
     let turning = if spread { rotating::measure(&mut session)? } else { None };
@@ -88,6 +95,11 @@ pub fn probe<P: Player>(
     // 4
     if settings.writes {
         flushes::measure(&mut session, &mut findings)?;
+    }
+    // 6
+    if let Some(of_device) = of_device {
+        [findings.reads.latency, findings.writes.latency] = of_device;
+        findings.latency_times = Times::OfDevice;
     }
     Ok(findings)
 }

@@ -1,5 +1,6 @@
 //! A session with one device: builds tapes, plays them, and watches how long the probe waited for a CPU.
 
+use stats::probe::latency::Times;
 use stats::probe::{MOST_CPU_WAIT, Measured, NotMeasured};
 use units::{Nanos, Prng};
 use workload::{Served, Tape, TapeKind, TapePlayer, TapeRequest};
@@ -10,11 +11,14 @@ use super::Settings;
 pub trait Player: TapePlayer {
     /// Time for which the probe was ready to run, but waited for a CPU. `None` if it is not known.
     fn cpu_wait(&self) -> Option<Nanos>;
-}
 
-impl Player for kernel::TapeFile {
-    fn cpu_wait(&self) -> Option<Nanos> {
-        kernel::cpu_wait()
+    /// Begins to record the requests in the kernel, if that is possible.
+    fn record(&mut self) {}
+
+    /// The device's own times of the requests of a tape of depth 1 that was played after `record`, from issue to
+    /// completion. `None` for a request that was not recorded.
+    fn recorded(&mut self, _tape: &Tape, served: &[Served]) -> Vec<Option<Served>> {
+        vec![None; served.len()]
     }
 }
 
@@ -53,6 +57,26 @@ pub enum Step {
     WriteCache,
 }
 
+/// A request with its times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) request: TapeRequest,
+    /// The time for which the program waited.
+    of_program: Served,
+    /// The time of the device alone, if the kernel recorded the request.
+    of_device: Option<Served>,
+}
+
+impl Recorded {
+    /// The times from this source.
+    pub(crate) fn served(&self, times: Times) -> Option<Served> {
+        match times {
+            Times::OfProgram => Some(self.of_program),
+            Times::OfDevice => self.of_device,
+        }
+    }
+}
+
 /// A session with a device.
 pub(crate) struct Session<'a, P: Player> {
     pub(crate) player: &'a mut P,
@@ -78,7 +102,7 @@ impl<'a, P: Player> Session<'a, P> {
     }
 
     /// Returns the estimate, unless the probe waited for a CPU too long during this step. Without the kernel's count,
-    /// the estimate stands.
+    /// the estimate counts.
     pub(crate) fn undisturbed(&self, measured: Measured) -> Measured {
         let percent = self.waited.map_or(0.0, |waited| 100.0 * waited.0 as f64 / self.in_flight.0.max(1) as f64);
         if percent > MOST_CPU_WAIT { measured.and(Err(NotMeasured::CpuWait(percent))) } else { measured }
@@ -91,8 +115,22 @@ impl<'a, P: Player> Session<'a, P> {
         depth: u32,
         limit: Nanos,
     ) -> Result<Vec<Served>, P::Fault> {
+        self.play_tape(&Tape { requests, depth, limit })
+    }
+
+    /// Plays requests one at a time, and also records them.
+    pub(crate) fn play_recorded(&mut self, requests: Vec<TapeRequest>) -> Result<Vec<Recorded>, P::Fault> {
+        let tape = Tape { requests, depth: 1, limit: Nanos(u64::MAX) };
+        self.player.record();
+        let served = self.play_tape(&tape)?;
+        let of_device = self.player.recorded(&tape, &served);
+        let each = tape.requests.into_iter().zip(served).zip(of_device);
+        Ok(each.map(|((request, of_program), of_device)| Recorded { request, of_program, of_device }).collect())
+    }
+
+    fn play_tape(&mut self, tape: &Tape) -> Result<Vec<Served>, P::Fault> {
         let before = self.player.cpu_wait();
-        let served = self.player.play(&Tape { requests, depth, limit })?;
+        let served = self.player.play(tape)?;
         let waited = before.zip(self.player.cpu_wait()).map(|(before, after)| after.saturating_sub(before));
         self.waited = self.waited.zip(waited).map(|(sum, waited)| sum.saturating_add(waited));
         self.in_flight = self.in_flight.saturating_add(in_flight(&served));

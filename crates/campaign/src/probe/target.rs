@@ -9,6 +9,7 @@ use kernel::sys::name::Shown;
 use kernel::{PathFault, TapeFile};
 use units::Bytes;
 
+use super::recorded_file::RecordedFile;
 use crate::error::CampaignError;
 use crate::signals::Stop;
 use crate::targets::{DeviceArgument, Site, Target, TargetArgument, TargetKind};
@@ -65,8 +66,8 @@ impl ProbeTarget {
     }
 
     /// Opens a device or file for reading only.
-    pub fn open(path: &Path, storage: &Storage, stop: &Stop) -> Result<TapeFile, CampaignError> {
-        Ok(TapeFile::to_read(path, storage, stop.flag())?)
+    pub fn open(path: &Path, storage: &Storage, stop: &Stop) -> Result<RecordedFile, CampaignError> {
+        Ok(RecordedFile::new(TapeFile::to_read(path, storage, stop.flag())?, path))
     }
 
     /// Creates a file of our own.
@@ -75,8 +76,8 @@ impl ProbeTarget {
         bytes: u64,
         stop: &Stop,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<TapeFile, CampaignError> {
-        Ok(TapeFile::create(directory, bytes, stop.flag(), progress)?)
+    ) -> Result<RecordedFile, CampaignError> {
+        Ok(RecordedFile::new(TapeFile::create(directory, bytes, stop.flag(), progress)?, directory))
     }
 }
 

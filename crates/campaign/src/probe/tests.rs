@@ -13,19 +13,30 @@ use workload::{Served, Tape, TapePlayer, TapeRequest};
 
 use super::{Findings, Player, Scope, Settings, device_file, probe};
 
-/// A device that takes 100 us, and longer after a pause or after another request.
+/// A device that takes 100 us, and longer after a pause or after another request. 80 of them are its own.
 #[derive(Debug)]
 pub(super) struct Drowsy {
     after_pause: Nanos,
     after_request: Nanos,
+    is_recorded: bool,
 }
 
 impl Drowsy {
-    /// One that wakes up slowly, one that is busy after a request, and one without either.
-    pub(super) fn all() -> [Drowsy; 3] {
+    /// One that wakes up slowly, one that is busy after a request, one without either, and one that is recorded.
+    pub(super) fn all() -> [Drowsy; 4] {
         let more = Nanos::from_micros(90);
-        [(more, Nanos::ZERO), (Nanos::ZERO, more), (Nanos::ZERO, Nanos::ZERO)]
-            .map(|(after_pause, after_request)| Drowsy { after_pause, after_request })
+        [
+            (more, Nanos::ZERO, false),
+            (Nanos::ZERO, more, false),
+            (Nanos::ZERO, Nanos::ZERO, false),
+            (more, Nanos::ZERO, true),
+        ]
+        .map(|(after_pause, after_request, is_recorded)| Drowsy { after_pause, after_request, is_recorded })
+    }
+
+    /// The device's own latency, if it is recorded.
+    pub(super) fn own(&self) -> Option<f64> {
+        self.is_recorded.then_some(80_000.0)
     }
 }
 
@@ -59,6 +70,12 @@ impl TapePlayer for Drowsy {
 impl Player for Drowsy {
     fn cpu_wait(&self) -> Option<Nanos> {
         Some(Nanos::ZERO)
+    }
+
+    fn recorded(&mut self, _: &Tape, served: &[Served]) -> Vec<Option<Served>> {
+        let twenty = Nanos::from_micros(20);
+        let of_device = |one: &Served| Served { completed: one.completed.saturating_sub(twenty), ..*one };
+        served.iter().map(|one| self.is_recorded.then(|| of_device(one))).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use campaign::error::CampaignError;
 use campaign::probe::target::ProbeTarget;
-use campaign::probe::{Findings, Player, Settings, Step, device_file, probe, rows};
+use campaign::probe::{Findings, Player, RecordedFile, Settings, Step, device_file, probe, rows};
 use campaign::signals::Stop;
 use campaign::targets::TargetArgument;
 use clap::Args;
@@ -16,6 +16,7 @@ use kernel::sys::name::Shown;
 use machines::{DeviceFile, Machine, MachineFault, MeasuredOn};
 use report::sanitize;
 use simulator::{Chance, LawDevice, RawDrive};
+use stats::probe::latency::Times;
 use stats::probe::{PROBE_SCHEMA, ProbeDocument, Row};
 use units::{Bytes, DateTime, Exit};
 use workload::TapeKind;
@@ -139,16 +140,30 @@ fn findings(target: &ProbeTarget, stop: &Stop, line: &StatusLine) -> Result<(Fin
         ProbeTarget::Read { path, storage } => {
             output::remark(&format!("reads {}", path.shown()));
             let mut file = ProbeTarget::open(path, storage, stop)?;
-            Ok((play(&mut file, Settings::REAL, line)?, real(path)))
+            Ok((play_real(&mut file, Settings::REAL, line)?, real(path)))
         }
         ProbeTarget::Write { directory, bytes, .. } => {
             let size = Bytes(*bytes);
             output::remark(&format!("writes a file of {size} in {}; Ctrl-C leaves nothing behind", directory.shown()));
             let mut progress = |written: u64| line.say(&format!("writing the file, {} of {size}", Bytes(written)));
             let mut file = ProbeTarget::create(directory, *bytes, stop, &mut progress)?;
-            Ok((play(&mut file, Settings { writes: true, ..Settings::REAL }, line)?, real(directory)))
+            Ok((play_real(&mut file, Settings { writes: true, ..Settings::REAL }, line)?, real(directory)))
         }
     }
+}
+
+/// Probes a real device. Tells the user if the latencies are not those of the device alone.
+fn play_real(file: &mut RecordedFile, settings: Settings, line: &StatusLine) -> Result<Findings, Error> {
+    let findings = play(file, settings, line)?;
+    let is_measured = findings.reads.latency.iter().any(|(_, latency)| latency.is_ok());
+    if findings.latency_times == Times::OfProgram && is_measured {
+        let too_few = "the block trace shows too few requests of the probe, or their times spread too widely";
+        let (why, hint) = file.not_recorded().map_or((too_few.to_owned(), None), |why| (why.to_string(), why.hint()));
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        line.clear();
+        output::remark(&format!("the latencies include the program's way to the device and back: {why}{hint}"));
+    }
+    Ok(findings)
 }
 
 /// Probes a simulated device, or the first drive of a simulated machine.

@@ -7,7 +7,8 @@
 //!      The program's own writes are often issued by kernel threads;
 //!   3. the events get the time of the monotonic clock, which is also the clock of the program;
 //!   4. if events were lost because the buffers were full, there is no recording;
-//!   5. the instance of the tracer is removed with the recorder, and the recorder is stopped whenever it is dropped.
+//!   5. the instance of the tracer is removed with the recorder, and the recorder is stopped whenever it is dropped;
+//!   6. events are enabled only while it records, because they cost time in each request of the machine.
 
 use std::fs::{self, File};
 use std::io;
@@ -52,6 +53,17 @@ pub enum NotRecorded {
     /// The requests go to several devices.
     #[error("{0} consists of several devices")]
     Several(String),
+    /// The files have the number of no device (btrfs, bcachefs).
+    #[error("{0} may be one of several devices of the file system")]
+    FileSystem(String),
+    /// The device has no requests of its own.
+    #[error("{top} passes its requests to {below}")]
+    Passed {
+        /// The device.
+        top: String,
+        /// The device that has the requests.
+        below: String,
+    },
     /// This user may not use the tracer, or the kernel has none.
     #[error("the kernel's tracer (tracefs) cannot be used: {}", message(.0))]
     NoTracer(io::Error),
@@ -66,6 +78,9 @@ pub enum NotRecorded {
     /// The buffers were too small.
     #[error("the kernel lost {0} events because its trace buffers were full")]
     Lost(u64),
+    /// The trace cannot be read.
+    #[error("{0}")]
+    Damaged(String),
     /// The recording was not started.
     #[error("the command did not run to its end")]
     NotStarted,
@@ -130,10 +145,23 @@ impl BlockRecorder {
         }
         let all: Vec<String> = std::iter::once(disk).chain(partitions).map(|one| format!("dev == {one}")).collect();
         set(&format!("events/block/{BIO_EVENT}/filter"), &all.join(" || "))?;
-        for event in REQUEST_EVENTS.into_iter().chain([BIO_EVENT]) {
-            set(&format!("events/block/{event}/enable"), "1")?;
-        }
         Ok(BlockRecorder { top: top.clone(), device, instance, state: State::Idle })
+    }
+
+    /// Prepares a recorder of the device at the path, or of that of the folder or file there. The device must have the
+    /// requests itself: a device mapper takes time of its own.
+    pub fn of_path(path: &Path) -> Result<BlockRecorder, NotRecorded> {
+        let top = top(path).ok_or(NotRecorded::NoDevice)?;
+        let recorder = BlockRecorder::new(&top)?;
+        let number = top.number().map(str::to_owned);
+        let disk = top.disk().unwrap_or(top);
+        if !is_only_device(path, number.as_deref()) {
+            Err(NotRecorded::FileSystem(disk.name))
+        } else if recorder.device == disk {
+            Ok(recorder)
+        } else {
+            Err(NotRecorded::Passed { top: disk.name, below: recorder.device.name.clone() })
+        }
     }
 
     /// True if it is the recorder of this device.
@@ -142,28 +170,33 @@ impl BlockRecorder {
     }
 
     /// Empties the buffers, and records from now on.
-    pub(crate) fn start(&mut self) -> Result<(), NotRecorded> {
+    pub fn start(&mut self) -> Result<(), NotRecorded> {
         self.state = State::Idle;
-        for (what, value) in [("trace", "0"), ("tracing_on", "1")] {
+        let set = |what: &str, value: &str| {
             let setting = |source| NotRecorded::Setting { what: what.to_owned(), source };
-            self.instance.set(what, value).map_err(setting)?;
-        }
+            self.instance.set(what, value).map_err(setting)
+        };
+        set("trace", "0")?;
+        switches().try_for_each(|switch| set(&switch, "1"))?;
+        set("tracing_on", "1")?;
         self.state = State::Recording { began: clocks::now().since_zero() };
         Ok(())
     }
 
     /// Records no longer. Does nothing if it does not record.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if let State::Recording { began } = self.state {
             let ended = clocks::now().since_zero();
             // If this fails, later events are recorded too: they are after the end, and replays ignore them.
             let _ = self.instance.set("tracing_on", "0");
+            // 6. The same.
+            switches().for_each(|switch| drop(self.instance.set(&switch, "0")));
             self.state = State::Stopped { span: (began, ended) };
         }
     }
 
     /// The events of the execution that was recorded last.
-    pub(crate) fn take(&mut self) -> Result<Recording, NotRecorded> {
+    pub fn take(&mut self) -> Result<Recording, NotRecorded> {
         let is_cut = matches!(self.state, State::Recording { .. });
         self.stop();
         let State::Stopped { span } = std::mem::replace(&mut self.state, State::Idle) else {
@@ -179,6 +212,11 @@ impl BlockRecorder {
         let events = self.instance.open("trace").map_err(NotRecorded::NoTracer)?;
         Ok(Recording { device: self.device.name.clone(), span, events })
     }
+}
+
+/// The switches of the events, files in the instance.
+fn switches() -> impl Iterator<Item = String> {
+    REQUEST_EVENTS.into_iter().chain([BIO_EVENT]).map(|event| format!("events/block/{event}/enable"))
 }
 
 /// The buffer of one processor.
@@ -206,8 +244,11 @@ fn lowest(top: &Device) -> Result<Device, NotRecorded> {
 
 /// The numbers of a disk and of its partitions, in the kernel's own form.
 fn numbers(disk: &Device) -> Option<(u64, Vec<u64>)> {
-    let number = |device: &Device| kernel_number(device.number()?);
-    Some((number(disk)?, disk.partitions().iter().filter_map(number).collect()))
+    let of_partition = |partition: &Device| {
+        let (major, minor) = crate::observe::block_device::number_in(&partition.sys)?;
+        kernel_number(&format!("{major}:{minor}"))
+    };
+    Some((kernel_number(disk.number()?)?, disk.partitions().iter().filter_map(of_partition).collect()))
 }
 
 /// Converts `7:1` to the kernel's own form of a device number.
@@ -216,13 +257,25 @@ fn kernel_number(text: &str) -> Option<u64> {
     Some((major.parse::<u64>().ok()? << MINOR_BITS) | minor.parse::<u64>().ok()?)
 }
 
-/// The device with requests below the folder or device at this path, for errors and for device files.
-pub fn recorded_device(path: &Path) -> Option<Device> {
-    let top = match crate::observe::mount::block_number(path) {
+/// True if the file system of the folder or file at the path is only on the device of this number, or if the path is a
+/// device.
+fn is_only_device(path: &Path, number: Option<&str>) -> bool {
+    let Ok(found) = rustix::fs::stat(path) else { return false };
+    let of_files = format!("{}:{}", rustix::fs::major(found.st_dev), rustix::fs::minor(found.st_dev));
+    crate::observe::mount::block_number(path).is_some() || number == Some(of_files.as_str())
+}
+
+/// The device at this path, or that of the folder or file there.
+fn top(path: &Path) -> Option<Device> {
+    match crate::observe::mount::block_number(path) {
         Some((major, minor)) => Device::numbered(major, minor),
         None => crate::observe::mount::Place::under(path).ok()?.device,
-    };
-    lowest(&top?).ok()
+    }
+}
+
+/// The device with requests below the folder or device at this path, for errors and for device files.
+pub fn recorded_device(path: &Path) -> Option<Device> {
+    lowest(&top(path)?).ok()
 }
 
 #[cfg(test)]
