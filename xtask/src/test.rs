@@ -3,7 +3,7 @@
 //!
 //! Policy of the tests:
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
-//!      The static program is built next to them;
+//!      The static program is built next to them, and then the documentation;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Test files that only compute run
 //!      next to these, including those of the static program;
 //!   3. at the end, tests that even a computation would disturb run one at a time;
@@ -29,7 +29,7 @@ use crate::{bridge, dist, guests, packages, process, tidy};
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 8] = [
     ("packages", |_| packages::provide()),
     ("guests", |_| guests::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
@@ -37,7 +37,6 @@ const STEPS: [Step; 9] = [
         let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
         process::run(&mut process::cargo(&arguments))
     }),
-    ("documentation", documentation),
     ("tidy", tidy),
     ("tests, built", build),
     ("bridge", |_| bridge::provide()),
@@ -202,7 +201,7 @@ impl Results {
     }
 }
 
-fn documentation(_: &mut Results) -> Result<(), String> {
+fn documentation() -> Result<(), String> {
     let arguments = ["doc", "--no-deps", "--workspace", "--all-features", "--document-private-items"];
     process::run(process::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
@@ -229,8 +228,8 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
-    let mut built = Ok(PathBuf::new());
-    let build: Build = Box::new(|| built = in_the_gaps(program_for_tests));
+    let (mut built, mut documented) = (Ok(PathBuf::new()), Ok(()));
+    let build: Build = Box::new(|| in_the_gaps(|| (built, documented) = (program_for_tests(), documentation())));
     // 1
     let beside = results.run(vec![(jobs, at_once())], vec![build]);
     let (built, unbuilt) = built.map_or_else(|why| (None, Some(why)), |folder| (Some(folder), None));
@@ -260,7 +259,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     }
     // 4
     let mut failed: Vec<String> = unbuilt.into_iter().filter_map(Unbuilt::failure).collect();
-    failed.extend([beside, alone, last, skipped].into_iter().filter_map(Result::err));
+    failed.extend([beside, alone, documented, last, skipped].into_iter().filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
