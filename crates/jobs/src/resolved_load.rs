@@ -190,7 +190,8 @@ impl LoadSpec {
         }
         for (key, every) in [(&KEYS.fsync, self.fsync), (&KEYS.fdatasync, self.fdatasync)] {
             if let Some(every) = every.filter(|every| !key.range.contains(every)) {
-                return Err(LoadError::new(key.name, every, key.limits(), "leave it out, or use 1 or more"));
+                let why = "it must be at least 1";
+                return Err(LoadError::new(key.name, every, why, "leave it out, or use 1 or more"));
             }
         }
         if let (Some(_), Some(every)) = (self.fsync, self.fdatasync) {
