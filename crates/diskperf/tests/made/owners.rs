@@ -18,7 +18,12 @@ pub const OWNERS: [Bottleneck; 11] = [
     Bottleneck { name: "loop worker that copies", right: &["server"], cell: loop_worker },
     Bottleneck { name: "compression", right: &["server"], cell: compression },
     Bottleneck { name: "small journal", right: &["journal"], cell: small_journal },
-    Bottleneck { name: "waiting for commits", right: &["journal", "flush"], cell: waiting_for_commits },
+    // A commit writes to the journal on the disk, and flushes the disk.
+    Bottleneck {
+        name: "waiting for commits",
+        right: &["journal", "flush", "device and flush"],
+        cell: waiting_for_commits,
+    },
     Bottleneck { name: "quota on a command", right: &["quota"], cell: quota_on_a_command },
     // Everything but the quota, which other programs use up.
     Bottleneck { name: "quota beside other I/O", right: &["device", "latency", "cpu"], cell: quota_beside_other_io },

@@ -23,8 +23,8 @@ fn quick_announces_its_limits_and_keeps_them() {
     let document = document(&ended);
     let first = ended.err.lines().next().expect("a line");
     assert!(first.starts_with("writes up to ") && first.contains(", in up to 6 s; Ctrl-C leaves nothing"), "{first}");
-    let is_planned = ended.err.contains("about ") && ended.err.contains(" rounds; files of ");
-    // A busy machine with a slow disk.
+    // A busy machine with a slow disk has no time for tests with files, or for any.
+    let is_planned = ended.err.contains("about ") && ended.err.contains(" rounds; ");
     let is_impossible = ended.err.contains("no test gets enough data in that time");
     assert!(is_planned || is_impossible, "{}", ended.err);
     let cells = cells(&document);
