@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, setsid, 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{CONNECTIONS, NOT_STARTED};
+use crate::NOT_STARTED;
 
 /// The word with which `diskperf-mpi` starts itself to begin a session. The rest of the line is the program.
 pub const IN_OWN_SESSION: &str = "--in-own-session";
@@ -44,7 +44,7 @@ pub fn begin_session(words: &[OsString]) -> Option<(String, String)> {
     let problem = match words {
         [] => format!("{IN_OWN_SESSION} needs a program"),
         [program, words @ ..] => match setsid() {
-            Err(errno) => format!("cannot create a session for diskperf: {errno}"),
+            Err(errno) => format!("no session for diskperf: {errno}"),
             Ok(_) => format!("{}: {}", program.to_string_lossy(), Command::new(program).args(words).exec()),
         },
     };
@@ -89,7 +89,7 @@ pub struct Request {
 impl Child {
     /// Starts the program with these words.
     pub fn start(words: &[OsString], rank: usize, size: usize) -> Result<Child, String> {
-        let problem = |error: std::io::Error| format!("cannot start diskperf: {error}");
+        let problem = |error: std::io::Error| format!("diskperf does not start: {error}");
         let ((from, theirs_out), (theirs_in, to)) =
             (std::io::pipe().map_err(problem)?, std::io::pipe().map_err(problem)?);
         for kept in [fcntl_setfd(&theirs_in, FdFlags::empty()), fcntl_setfd(&theirs_out, FdFlags::empty())] {
@@ -99,10 +99,6 @@ impl Child {
         let peers = format!("{rank}:{size}:{}:{}", theirs_in.as_raw_fd(), theirs_out.as_raw_fd());
         let mut command = Command::new(this);
         command.arg(IN_OWN_SESSION).arg(program()).args(words).env(PEERS, peers);
-        if env::var(CONNECTIONS.0).is_ok_and(|value| value == CONNECTIONS.1) {
-            // Ours, not for commands of the user.
-            command.env_remove(CONNECTIONS.0);
-        }
         let process = command.spawn().map_err(problem)?;
         let signalled = Signalled::new(Mutex::new(Some(Pid::from_child(&process))));
         forward_first_signal(signalled.clone())?;
@@ -148,7 +144,7 @@ fn program() -> PathBuf {
 
 /// Sends the program SIGTERM at the first SIGTERM or SIGINT of this process. Launchers repeat these signals.
 fn forward_first_signal(signalled: Signalled) -> Result<(), String> {
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("cannot handle signals: {error}"))?;
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("no handlers of signals: {error}"))?;
     let forward = move || {
         if signals.forever().next().is_some()
             && let Ok(signalled) = signalled.lock()
@@ -158,7 +154,7 @@ fn forward_first_signal(signalled: Signalled) -> Result<(), String> {
             let _ = kill_process(process, Signal::TERM);
         }
     };
-    thread::Builder::new().spawn(forward).map(drop).map_err(|error| format!("cannot start the signal thread: {error}"))
+    thread::Builder::new().spawn(forward).map(drop).map_err(|error| format!("no thread for signals: {error}"))
 }
 
 /// The end of the program in words: `signal 9`.

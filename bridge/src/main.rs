@@ -17,9 +17,7 @@ mod message;
 mod options;
 mod other;
 
-use std::env;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use mpi::Threading;
 use mpi::traits::Communicator;
@@ -30,12 +28,8 @@ use options::Options;
 /// The exit status if nothing was started, as that of `diskperf` for a wrong command line.
 const NOT_STARTED: u8 = 2;
 
-/// A setting of UCX, which carries the messages of MPICH. By default, UCX ends a connection if a host does not answer
-/// for about 16 s, and MPI then never ends. With this value it does not look, so that `--patience` decides.
-const CONNECTIONS: (&str, &str) = ("UCX_TCP_KEEPIDLE", "inf");
-
 fn main() -> ExitCode {
-    let words: Vec<_> = env::args_os().skip(1).collect();
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some(words) = words.strip_prefix(&[child::IN_OWN_SESSION.into()]) {
         return ExitCode::from(match child::begin_session(words) {
             Some((problem, hint)) => refused(&format!("{problem}\nhint: {hint}")),
@@ -50,12 +44,8 @@ fn main() -> ExitCode {
         }
         Err(problem) => return ExitCode::from(refused(&problem)),
     };
-    if env::var_os(CONNECTIONS.0).is_none() {
-        // Libraries read the environment with which a program starts. If this fails, only long pauses are a problem.
-        let _ = begin_again();
-    }
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
-        return ExitCode::from(refused("cannot initialize MPI"));
+        return ExitCode::from(refused("MPI does not start"));
     };
     let world = universe.world();
     let (rank, size) = (world.rank() as usize, world.size() as usize);
@@ -76,14 +66,6 @@ fn main() -> ExitCode {
     // Ends MPI, together with all ranks.
     drop(universe);
     ExitCode::from(exit)
-}
-
-/// Starts this program again in the same process, with the setting. Returns only if that fails.
-fn begin_again() -> std::io::Error {
-    match env::current_exe() {
-        Ok(own) => Command::new(own).args(env::args_os().skip(1)).env(CONNECTIONS.0, CONNECTIONS.1).exec(),
-        Err(error) => error,
-    }
 }
 
 /// Prints the problem, and returns the exit status.

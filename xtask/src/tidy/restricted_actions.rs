@@ -76,9 +76,8 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 55] = [
+const PLACES: [(&str, &[Deed], &str); 54] = [
     ("bridge/src/child.rs", &[Run], "diskperf, and itself to begin a session"),
-    ("bridge/src/main.rs", &[Run], "itself, with a setting of UCX"),
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
