@@ -76,7 +76,7 @@ fn both_syncs_or_syncs_of_reads_are_refused() {
     let cli = Cli::new();
     for (words, said) in [
         ("randwrite --fsync 1 --fdatasync 1", "--fdatasync 1: --fsync is given too"),
-        ("randwrite --fdatasync 0", "--fdatasync 0: the least"),
+        ("randwrite --fdatasync 0", "--fdatasync 0: it must be at least 1"),
         ("randread --fdatasync 1", "--fdatasync 1: randread does not write"),
     ] {
         let ended = io(&cli, words);
