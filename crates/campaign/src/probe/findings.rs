@@ -27,7 +27,7 @@ pub struct Findings {
     pub bytes: Bucket,
     /// Nanoseconds of a flush with nothing to drain.
     pub flush_base: Measured,
-    /// The source of that time.
+    /// The source of `flush_base`.
     pub flush_times: Times,
     /// Bytes per second that a flush waits for.
     pub flush_drain: Measured,

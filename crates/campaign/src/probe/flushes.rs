@@ -79,8 +79,8 @@ fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<
         after_writes.append(&mut burst);
     }
     let after_writes = flushes(session, after_writes)?;
-    let of_program = after_pauses.iter().chain(&after_writes).filter_map(|flush| flush.served(Times::OfProgram));
-    if of_program.into_iter().all(|flush| flush.completed == flush.issued) {
+    let mut of_program = after_pauses.iter().chain(&after_writes).filter_map(|flush| flush.served(Times::OfProgram));
+    if of_program.all(|flush| flush.completed == flush.issued) {
         return Ok([hidden("flushes take no time"); 2]);
     }
     // 3

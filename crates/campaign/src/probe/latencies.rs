@@ -48,7 +48,7 @@ pub(crate) type Table = Vec<(u32, Measured)>;
 pub(crate) struct Latencies {
     pub(crate) reads: Table,
     pub(crate) writes: Table,
-    /// Those of the device alone, of reads and of writes, if the kernel recorded the requests.
+    /// The device's own latencies of reads and writes, if the kernel recorded the requests.
     pub(crate) of_device: Option<[Table; 2]>,
     /// True if small reads spread as widely as those of a rotating disk.
     pub(crate) spread: bool,

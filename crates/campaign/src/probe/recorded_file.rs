@@ -1,7 +1,7 @@
 //! A device or file whose requests the kernel records while they are played one at a time.
 //!
 //! Policy:
-//!   1. the recorded device is that of the target itself. A device mapper below it would hide a part of its time;
+//!   1. the recorded device is the target's own disk. The disk below a device mapper would not show the mapper's time;
 //!   2. a request of the program is the recorded ones of the same direction that were issued and completed while the
 //!      program waited for it. The device may divide a request into several. If they have other bytes together, another
 //!      program has made requests at the same time, and this one does not count;
@@ -31,7 +31,7 @@ pub struct RecordedFile {
 }
 
 impl RecordedFile {
-    /// Prepares to record the requests of the device at the path, or of that of the folder or file there.
+    /// Prepares to record the requests of the device at the path, or of the device below the folder or file.
     pub(super) fn new(file: TapeFile, path: &Path) -> RecordedFile {
         // 1
         RecordedFile { file, recorder: BlockRecorder::of_path(path) }
@@ -101,7 +101,7 @@ impl Player for RecordedFile {
     }
 }
 
-/// The times of the requests in the trace (2), which began this time earlier than the tape.
+/// The times of the requests in the trace (2). The tape began `later` than the trace.
 fn times_of_device(
     tape: &[TapeRequest],
     served: &[Served],

@@ -10,7 +10,7 @@ use campaign::signals::Stop;
 use campaign::targets::TargetArgument;
 use clap::Args;
 use kernel::TapeFault;
-use kernel::observe::block_recorder::recorded_device;
+use kernel::observe::block_recorder::{NotRecorded, recorded_device};
 use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
 use machines::{DeviceFile, Machine, MachineFault, MeasuredOn};
@@ -35,7 +35,7 @@ const DRIVES: u32 = 1;
 #[command(after_help = "\
 Examples:
   sudo diskperf probe /dev/sdb -o sdb.toml     a device, which is only read
-  diskperf probe /mnt/disk -o disk.toml        a file of our own there: reads, writes, flushes
+  sudo diskperf probe /mnt/disk -o disk.toml   a file of our own there: reads, writes, flushes
   diskperf probe sim:ebs-gp3                   a simulated volume: its published constants come back
   diskperf probe sim:vax780-sc780              a disk of 1983: 3,961 turns/min, 48 sectors per track
 
@@ -155,11 +155,12 @@ fn findings(target: &ProbeTarget, stop: &Stop, line: &StatusLine) -> Result<(Fin
 /// Probes a real device. Tells the user if the latencies are not those of the device alone.
 fn play_real(file: &mut RecordedFile, settings: Settings, line: &StatusLine) -> Result<Findings, Error> {
     let findings = play(file, settings, line)?;
-    let is_measured = findings.reads.latency.iter().any(|(_, latency)| latency.is_ok());
+    let is_measured = findings.reads.latency.iter().chain(&findings.writes.latency).any(|(_, latency)| latency.is_ok());
     if findings.latency_times == Times::OfProgram && is_measured {
         let too_few = "the block trace shows too few requests of the probe, or their times spread too widely";
-        let (why, hint) = file.not_recorded().map_or((too_few.to_owned(), None), |why| (why.to_string(), why.hint()));
-        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let why = file.not_recorded().map_or_else(|| too_few.to_owned(), ToString::to_string);
+        let is_tracer = matches!(file.not_recorded(), Some(NotRecorded::NoTracer(_)));
+        let hint = if is_tracer { "; run diskperf as root, on a kernel with tracefs" } else { "" };
         line.clear();
         output::remark(&format!("the latencies include the program's way to the device and back: {why}{hint}"));
     }

@@ -189,7 +189,7 @@ impl BlockRecorder {
             let ended = clocks::now().since_zero();
             // If this fails, later events are recorded too: they are after the end, and replays ignore them.
             let _ = self.instance.set("tracing_on", "0");
-            // 6. The same.
+            // 6. If this fails, they stay enabled until the instance is removed.
             switches().for_each(|switch| drop(self.instance.set(&switch, "0")));
             self.state = State::Stopped { span: (began, ended) };
         }

@@ -1,7 +1,7 @@
 //! The latency of a device at queue depth 1: a percentile of the times of equal requests.
 //!
 //! Disturbances of the host only lengthen the time for which a program waits. So a low percentile is nearer to the
-//! device than the median. They do not lengthen the times in a block trace, from issue to completion.
+//! device than the median. They lengthen the times in a block trace, from issue to completion, much less.
 
 use workload::Served;
 
@@ -22,9 +22,9 @@ impl Times {
         match self {
             // The design's: below the host's disturbances, above lucky exceptions.
             Times::OfProgram => (0.2, 0.0),
-            // Programs meet the median. With the 20th percentile, replays of three commands on their own device were
-            // 6 to 11 % too short; with the median, 2 % too short to 7 % too long (`--bench predict`). The tracer
-            // prints microseconds.
+            // A program waits for the median on average. With the 20th percentile, replays of three commands on their
+            // own device were 6 to 11 % too short; with the median, 2 % too short to 7 % too long
+            // (`--bench predict`). The tracer prints microseconds.
             Times::OfDevice => (0.5, 1e3),
         }
     }
@@ -43,7 +43,7 @@ pub fn latency(served: &[Served], times: Times) -> Measured {
 pub fn latency_after(served: &[Served], times: Times, before: f64) -> Measured {
     let sums = served.iter().map(|served| before + time(served)).collect();
     let Estimate { value, low, high, samples } = percentile(sums, times.share_and_resolution())?;
-    Ok(Estimate { value: value - before, low: low - before, high: high - before, samples })
+    Ok(Estimate { value: value - before, low: (low - before).max(0.0), high: high - before, samples })
 }
 
 fn percentile(times: Vec<f64>, (share, resolution): (f64, f64)) -> Measured {
