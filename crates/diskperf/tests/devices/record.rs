@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use testkit::loop_disk::{Disk, Mounted};
@@ -11,9 +10,6 @@ use testkit::{need_disk, run_tool};
 
 use crate::common::Cli;
 use crate::common::document::document;
-
-/// Held by each test: recordings take memory for the buffers of all processors.
-static TRACER: Mutex<()> = Mutex::new(());
 
 /// A file system without a journal, and a tracefs.
 struct Ground {
@@ -60,7 +56,6 @@ fn number(value: &Value) -> u64 {
 #[test]
 fn a_trace_has_the_requests_of_the_command() {
     need_disk!("mkfs.ext4");
-    let _alone = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
     let (ground, cli) = (Ground::new(), Cli::in_memory());
     let command = ["dd", "if=/dev/zero", "of={}/x", "bs=64K", "count=16", "oflag=direct", "status=none"];
     let document = ground.record(&cli, &command);
@@ -80,7 +75,6 @@ fn a_trace_has_the_requests_of_the_command() {
 #[test]
 fn a_command_that_fails_leaves_no_instance_and_no_trace() {
     need_disk!("mkfs.ext4");
-    let _alone = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
     let (ground, cli) = (Ground::new(), Cli::in_memory());
     let document = ground.record(&cli, &["false"]);
     assert_eq!(document["cells"][0]["measured"], false);
@@ -92,7 +86,6 @@ fn a_command_that_fails_leaves_no_instance_and_no_trace() {
 #[test]
 fn a_check_is_stored_and_listed() {
     need_disk!("mkfs.ext4");
-    let _alone = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
     let (ground, cli) = (Ground::new(), Cli::in_memory());
     // It mostly sleeps, so that any law explains its time, and a busy machine adds less than the allowed tenth.
     let line = "sleep 3; dd if=/dev/zero of=x bs=64K count=4 oflag=direct status=none";
