@@ -20,7 +20,7 @@ use crate::errors::message;
 use crate::observe::block_device::Device;
 use crate::observe::host::Host;
 use crate::observe::tracefs::{Instance, Tracefs};
-use crate::sys::clocks;
+use crate::sys::{clocks, read_limited};
 
 /// The buffer of one processor. An event takes about 100 bytes, a request two or three events: room for some 60,000
 /// requests. Chosen.
@@ -244,11 +244,9 @@ fn lowest(top: &Device) -> Result<Device, NotRecorded> {
 
 /// The numbers of a disk and of its partitions, in the kernel's own form.
 fn numbers(disk: &Device) -> Option<(u64, Vec<u64>)> {
-    let of_partition = |partition: &Device| {
-        let (major, minor) = crate::observe::block_device::number_in(&partition.sys)?;
-        kernel_number(&format!("{major}:{minor}"))
-    };
-    Some((kernel_number(disk.number()?)?, disk.partitions().iter().filter_map(of_partition).collect()))
+    // The folder of a partition has its name, not its number.
+    let number = |device: &Device| kernel_number(read_limited::of_the_kernel(device.sys.join("dev")).ok()?.trim());
+    Some((number(disk)?, disk.partitions().iter().filter_map(number).collect()))
 }
 
 /// Converts `7:1` to the kernel's own form of a device number.
@@ -286,6 +284,19 @@ mod tests {
     fn device_numbers_have_the_kernels_form() {
         assert_eq!(kernel_number("7:1"), Some((7 << 20) | 1));
         assert_eq!((kernel_number("7"), kernel_number("x:1")), (None, None));
+    }
+
+    #[test]
+    fn a_disk_and_its_partitions_have_numbers() {
+        let sys = tempfile::tempdir().expect("a scratch folder");
+        let files = [("dev", "8:16\n"), ("sdb1/dev", "8:17\n"), ("sdb1/partition", "1\n"), ("queue/iostats", "1\n")];
+        for (file, text) in files {
+            let path = sys.path().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+        let disk = Device { name: "sdb".to_owned(), sys: sys.path().to_owned() };
+        assert_eq!(numbers(&disk), Some(((8 << 20) | 16, vec![(8 << 20) | 17])));
     }
 
     #[test]
