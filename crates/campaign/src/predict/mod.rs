@@ -108,6 +108,9 @@ fn without_gates(device: &DeviceFile, traces: &[BlockTrace], predicted: f64) -> 
         }
         unknown.push(format!("{key} ({reason})"));
     }
+    if unknown.is_empty() {
+        return Ok(());
+    }
     let at_most = elapsed(&in_turn, traces)?;
     if at_most <= predicted * (1.0 + MOST_BY_GATES) {
         return Ok(());

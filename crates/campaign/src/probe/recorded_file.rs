@@ -13,13 +13,11 @@ use std::path::Path;
 use jobs::block_trace;
 use kernel::observe::block_recorder::{BlockRecorder, NotRecorded};
 use kernel::{TapeFile, cpu_wait};
+use stats::probe::latency::TRACE_RESOLUTION;
 use units::Nanos;
 use workload::{Served, Tape, TapeKind, TapePlayer, TapeRequest, TracedRequest};
 
 use super::session::Player;
-
-/// The tracer prints times in microseconds (kernel/trace/trace_output.c, `trace_print_context`).
-const RESOLUTION: Nanos = Nanos::from_micros(1);
 
 /// The name of a recording in errors.
 const NAME: &str = "the block trace";
@@ -110,8 +108,8 @@ fn times_of_device(
 ) -> Vec<Option<Served>> {
     let mut rest = trace;
     let mut of_device = |(request, of_program): (&TapeRequest, &Served)| {
-        let from = (of_program.issued + later).saturating_sub(RESOLUTION);
-        let until = of_program.completed + later + RESOLUTION;
+        let from = (of_program.issued + later).saturating_sub(TRACE_RESOLUTION);
+        let until = of_program.completed + later + TRACE_RESOLUTION;
         rest = &rest[rest.iter().take_while(|one| one.issued < from).count()..];
         let during = rest.iter().take_while(|one| one.issued <= until).filter(|one| one.kind == request.kind);
         let parts: Vec<&TracedRequest> = during.collect();

@@ -160,7 +160,12 @@ impl Controller {
 
     pub(super) fn check(&self, drive: &Drive) -> Result<(), Invalid> {
         for (field, time) in self.times() {
-            Invalid::unless_at_most(field, time, Controller::LONGEST, "use milliseconds, as controllers take")?;
+            Invalid::unless_at_most(
+                field,
+                time,
+                Controller::LONGEST,
+                "use a few milliseconds, as in real controllers",
+            )?;
         }
         let most = self.most_drives();
         Invalid::unless_within("controller.most_drives", most.into(), 1, 8, "a controller takes 1 to 8 drives")?;

@@ -3,6 +3,7 @@
 //! Disturbances of the host only lengthen the time for which a program waits. So a low percentile is nearer to the
 //! device than the median. They lengthen the times in a block trace, from issue to completion, much less.
 
+use units::Nanos;
 use workload::Served;
 
 use super::estimate::{Estimate, HALVES_DIFFER, Measured, NotMeasured, WIDEST, check_halves, check_samples};
@@ -16,6 +17,10 @@ pub enum Times {
     OfDevice,
 }
 
+/// The resolution of times in a block trace: the tracer prints microseconds (kernel/trace/trace_output.c,
+/// `trace_print_context`).
+pub const TRACE_RESOLUTION: Nanos = Nanos::from_micros(1);
+
 impl Times {
     /// The percentile, as a share, and the resolution of the times in nanoseconds.
     fn share_and_resolution(self) -> (f64, f64) {
@@ -23,9 +28,9 @@ impl Times {
             // The design's: below the host's disturbances, above lucky exceptions.
             Times::OfProgram => (0.2, 0.0),
             // A program waits for the median on average. With the 20th percentile, replays of three commands on their
-            // own device were 6 to 11 % too short; with the median, 2 % too short to 7 % too long
-            // (`--bench predict`). The tracer prints microseconds.
-            Times::OfDevice => (0.5, 1e3),
+            // own device were 6 to 11 % too short; with the median, 2 % too short to 7 % too long (`--bench predict`
+            // with either number here).
+            Times::OfDevice => (0.5, TRACE_RESOLUTION.0 as f64),
         }
     }
 }
