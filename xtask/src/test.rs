@@ -11,6 +11,7 @@
 
 use std::cmp::Reverse;
 use std::env;
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ use crate::{bridge, dist, guests, packages, process, tidy};
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 7] = [
     ("packages", |_| packages::provide()),
     ("guests", |_| guests::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
@@ -38,8 +39,7 @@ const STEPS: [Step; 8] = [
         process::run(&mut process::cargo(&arguments))
     }),
     ("tidy", tidy),
-    ("tests, built", build),
-    ("bridge", |_| bridge::provide()),
+    ("tests and bridge, built", build),
     ("tests", tests),
 ];
 
@@ -65,15 +65,20 @@ const LAST: [(&str, &str); 4] = [
 
 /// Test files that only compute, on memory or on small files that are in the page cache. They fill the processors while
 /// others run one at a time (2). The first three take longest.
-const COMPUTING: [&str; 9] = [
+const COMPUTING: [&str; 14] = [
     "calibration",
     "commands",
     "instructions",
     "diskperf",
     "simulator",
+    "cli_paper",
+    "diskperf_machines",
+    "program_golden",
+    "cli_simulate",
     "diskperf_campaign",
     "stats",
     "diskperf_classic1983",
+    "cli_machines",
     "diskperf_jobs",
 ];
 
@@ -213,8 +218,14 @@ fn tidy(results: &mut Results) -> Result<(), String> {
     report.verdict()
 }
 
+/// Builds the tests, and next to them the bridge: either alone leaves a processor idle for a part of its time.
 fn build(results: &mut Results) -> Result<(), String> {
-    let built = executables::tests(&["--workspace"])?;
+    let (built, bridge) = thread::scope(|scope| {
+        let bridge = scope.spawn(bridge::provide);
+        (executables::tests(&["--workspace"]), bridge.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
+    });
+    bridge?;
+    let built = built?;
     let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name);
     let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain(unprivileged::NOT_REPEATED);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();

@@ -20,8 +20,8 @@ const ALLOWED_START: Limits = Limits { distributed: 3_100_000, tested: 6_000_000
 const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 275_200_000), ("vax750-uda50", 279_800_000)];
 
 /// The same for the program of `cargo xtask test`. One machine, because each takes 12 CPU seconds. The limit is a
-/// fiftieth above the count, 332.7 million (printed by this test).
-const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 339_400_000)];
+/// fiftieth above the count, 361.3 million (printed by this test).
+const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 368_500_000)];
 
 /// The limits of a count: of the distributed program, which is built for size, and of that of `cargo xtask test`, which
 /// is built fast.

@@ -143,7 +143,8 @@ fn each_host_reads_the_files_of_the_next_one() {
     if setxattr(hosts.path("data"), "user.tag", b"1", XattrFlags::empty()).is_err() {
         return skip!("the file system of temporary files stores no tags");
     }
-    let words = with(&READS, &["data", "--read-others", "--time", "2s", "--rounds", "6", "--json"]);
+    let rate = ["--rate", "100", "--time", "2s", "--rounds", "6"];
+    let words = [&READS[..], &rate, &["data", "--read-others", "--json"]].concat();
     let mut launcher = hosts.launcher(3, "host", &words).spawn().expect("a launcher");
     hosts.wait_for_rounds(&mut launcher, 1);
     let processes = [0, 1, 2].map(|rank| hosts.process_of(rank));
