@@ -69,7 +69,7 @@ pub fn predict(source: &Source, here: &DeviceFile, there: &DeviceFile, checks: &
     prediction.predicted_s = Some(predicted);
     match spread(checks) {
         Ok(spread) => {
-            let (low, high) = spread.around(predicted);
+            let (low, high) = spread.around(prediction.here_s, predicted);
             (prediction.low_s, prediction.high_s) = (Some(low), Some(high));
             prediction.checks = spread.checks as u64;
         }

@@ -70,7 +70,7 @@ fn a_slower_device_takes_longer_and_keeps_the_pauses() {
 fn nine_checks_make_a_range() {
     let checks = vec![check(); 9];
     let predicted = predict(&source(), &device("here", 1000), &device("slow", 3000), &checks).prediction;
-    assert_eq!((predicted.low_s, predicted.high_s, predicted.checks), (Some(0.032), Some(0.05), 9));
+    assert_eq!((predicted.low_s, predicted.high_s, predicted.checks), (Some(0.03), Some(0.05), 9));
     assert_eq!(predicted.reason, None);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   block traces ── replay ──> seconds on the own device ── refusal ──> seconds on the other device
-//!   stored checks ── range ──> factor ──────────────────────────────────> low, high
+//!   stored checks ── range ──> error ───────────────────────────────────> low, high
 //! ```
 
 mod range;
