@@ -9,7 +9,7 @@ use serde_json::json;
 use testkit::guest::{Guest, GuestDisk, Kernel, Plan};
 
 use crate::blank_disks::{self, CONTROLLERS};
-use crate::storages::{STORAGES, Storage, deviations};
+use crate::storages::{STORAGES, Storage, deviations, is_since};
 
 /// Disks of the guest: sizes in MiB, by which the script finds them, and devices as QEMU names them. The
 /// machine has a controller for SATA.
@@ -86,12 +86,6 @@ fn boot(series: &str, kernel: &Kernel, program: &Path) -> Result<Guest, String> 
     Guest::boot(kernel, &plan)
 }
 
-/// True if a series of kernels is not older than another one.
-fn is_since(series: &str, first: &str) -> bool {
-    let numbers = |text: &str| text.split('.').filter_map(|part| part.parse().ok()).collect::<Vec<u32>>();
-    numbers(series) >= numbers(first)
-}
-
 /// Runs the job on a storage. Returns the deviations, each as a sentence.
 fn try_storage(guest: &mut Guest, storage: &Storage) -> Result<Vec<String>, String> {
     let name = storage.name;
@@ -122,7 +116,7 @@ pub fn run(series: &str, kernel: &Kernel, program: &Path, words: &[String]) {
     let is_chosen = |storage: &&Storage| {
         is_since(series, storage.since) && (words.is_empty() || words.iter().any(|word| storage.name.contains(word)))
     };
-    let chosen: Vec<&Storage> = STORAGES.iter().filter(is_chosen).collect();
+    let chosen: Vec<Storage> = STORAGES.iter().filter(is_chosen).map(|storage| storage.on(series)).collect();
     let mut guest = boot(series, kernel, program).expect("a guest");
     let mut wrong = 0;
     for storage in &chosen {

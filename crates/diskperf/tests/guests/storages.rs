@@ -15,6 +15,7 @@
 use serde_json::{Value, json};
 
 /// Storage in a guest on which the main job runs.
+#[derive(Clone, Copy)]
 pub struct Storage {
     /// The name of its functions in `jobs.sh`.
     pub name: &'static str,
@@ -28,6 +29,22 @@ pub struct Storage {
     pub is_slow: bool,
     /// The first series of kernels that has all of its modules.
     pub since: &'static str,
+    /// The first series of kernels that counts its requests.
+    pub counted_since: &'static str,
+}
+
+impl Storage {
+    /// The storage on a series of kernels. A device whose requests are not counted there is hidden.
+    pub fn on(self, series: &str) -> Storage {
+        let is_hidden = self.sight == Sight::Counted && !is_since(series, self.counted_since);
+        if is_hidden { Storage { sight: Sight::Hidden, ..self } } else { self }
+    }
+}
+
+/// True if a series of kernels is not older than another one.
+pub fn is_since(series: &str, first: &str) -> bool {
+    let numbers = |text: &str| text.split('.').filter_map(|part| part.parse().ok()).collect::<Vec<u32>>();
+    numbers(series) >= numbers(first)
 }
 
 /// The visibility of a device.
@@ -49,6 +66,7 @@ const EXT4: Storage = Storage {
     sight: Sight::Counted,
     is_slow: false,
     since: "6.1",
+    counted_since: "6.1",
 };
 
 /// All storage.
@@ -60,7 +78,8 @@ pub const STORAGES: [Storage; 19] = [
     Storage { name: "virtio_through", write_cache: Some("write through"), ..EXT4 },
     Storage { name: "sata", since: "6.12", ..EXT4 },
     Storage { name: "nvme_user", ..EXT4 },
-    Storage { name: "nvme_tcp", ..EXT4 },
+    // A disk that may have several paths: Linux counts its requests since 6.5.
+    Storage { name: "nvme_tcp", counted_since: "6.5", ..EXT4 },
     Storage { name: "xfs", file_system: "xfs", ..EXT4 },
     Storage { name: "btrfs", file_system: "btrfs", ..EXT4 },
     Storage { name: "crypt", ..EXT4 },
@@ -198,4 +217,6 @@ fn deviations_of_a_document_are_found() {
     let slow = found(Storage { is_slow: true, ..EXT4 }, "vda", "/cells/5/limited_by/what", json!("cpu"));
     assert!(slow.contains("another bottleneck"), "{slow}");
     assert!(deviations(&EXT4, "sda", &document, true)[0].contains("device is"));
+    let counted_later = Storage { counted_since: "6.5", ..EXT4 };
+    assert_eq!(["6.1", "6.12"].map(|series| counted_later.on(series).sight), [Sight::Hidden, Sight::Counted]);
 }
