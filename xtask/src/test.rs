@@ -4,8 +4,8 @@
 //! Policy of the tests:
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
 //!      The static program is built next to them, and then the documentation;
-//!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Test files that only compute run
-//!      next to these, including those of the static program;
+//!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Next to these run tests in
+//!      guests, one at a time, and test files that only compute, including those of the static program;
 //!   3. at the end, tests that even a computation would disturb run one at a time;
 //!   4. all tests run, even if some fail.
 
@@ -45,14 +45,18 @@ const STEPS: [Step; 7] = [
 
 /// Test files that run one at a time (2), each with the reason. Most change or inspect something that all tests share.
 /// Measuring is not a reason, because a test must pass on a busy machine (`cargo xtask steady-tests busy`).
-const ALONE: [(&str, &str); 7] = [
-    ("guests_guard", "a guest is taken for one that hangs if many other programs compute"),
-    ("guest", "a guest is taken for one that hangs if many other programs compute"),
+const ALONE: [(&str, &str); 5] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
     ("cli_clean", "leaves a queue tuned, which any run restores before `clean` does"),
     ("guard", "refuses its disks if an image of another test that it cannot see has their size"),
     ("ambiguous_files", "its loop devices could show any disk of their size"),
     ("volumes", "other tests that look at all mounts delay the end of its mount namespaces"),
+];
+
+/// Test files that run in guests (2), each with the reason. Most of the others wait for disks longer than they compute.
+const IN_GUESTS: [(&str, &str); 2] = [
+    ("guests_guard", "a guest is taken for one that hangs if many other programs compute"),
+    ("guest", "a guest is taken for one that hangs if many other programs compute"),
 ];
 
 /// Test files that run with nothing next to them (3), each with the reason.
@@ -226,7 +230,7 @@ fn build(results: &mut Results) -> Result<(), String> {
     });
     bridge?;
     let built = built?;
-    let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name);
+    let named = ALONE.iter().chain(&IN_GUESTS).chain(&LAST).map(|(name, _)| *name);
     let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain(unprivileged::NOT_REPEATED);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
@@ -244,7 +248,8 @@ fn tests(results: &mut Results) -> Result<(), String> {
     // 1
     let beside = results.run(vec![(jobs, at_once())], vec![build]);
     let (built, unbuilt) = built.map_or_else(|why| (None, Some(why)), |folder| (Some(folder), None));
-    let [alone, computing, last] = [Turn::Alone, Turn::Computing, Turn::Last].map(|group| {
+    let turns = [Turn::InGuests, Turn::Alone, Turn::Computing, Turn::Last];
+    let [in_guests, alone, computing, last] = turns.map(|group| {
         let mut jobs = results.jobs(&all, |test| turn(test) == group);
         // The tests of a program that could not be built skip themselves.
         if let Some(folder) = &built {
@@ -255,7 +260,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
         jobs
     });
     // 2
-    let alone = results.run(vec![(alone, 1), (computing, 1)], vec![]);
+    let alone = results.run(vec![(in_guests, 1), (alone, 1), (computing, 1)], vec![]);
     // 3
     let last = results.run(vec![(last, 1)], vec![]);
     let skipped = results.skipped_in(Scope::Everything, &all);
@@ -331,9 +336,11 @@ fn times(took: Duration, cpu_s: Option<f64>) -> String {
 pub enum Turn {
     /// Next to others of its kind (1).
     Beside,
-    /// One at a time, next to those that only compute (2).
+    /// One at a time, next to those in guests and those that only compute (2).
     Alone,
-    /// Next to those that run one at a time (2).
+    /// One at a time, in guests (2).
+    InGuests,
+    /// Next to both (2).
     Computing,
     /// One at a time, with nothing next to it (3).
     Last,
@@ -344,6 +351,8 @@ pub fn turn(test: &TestFile) -> Turn {
     let is_in = |list: &[(&str, &str)]| test.is_integration && list.iter().any(|(name, _)| *name == test.name);
     if is_in(&ALONE) {
         Turn::Alone
+    } else if is_in(&IN_GUESTS) {
+        Turn::InGuests
     } else if is_in(&LAST) {
         Turn::Last
     } else if COMPUTING.contains(&test.name.as_str()) {

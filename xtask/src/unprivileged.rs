@@ -15,8 +15,8 @@ use crate::{process, skipped_tests};
 /// A user and a group that own nothing. A guess: any number that the system has not assigned would do.
 const NOBODY: u32 = 54321;
 
-/// Modules of the binary `cli` that are not repeated: they test help, words, limits, lines on a terminal, descriptions of
-/// loads, the store, and commands on stored results, which are the same for all users. They took 68 of the 146 CPU
+/// Modules of the binary `cli` that are not repeated: they test help, words, limits, lines on a terminal, descriptions
+/// of loads, the store, and commands on stored results, which are the same for all users. They took 68 of the 120 CPU
 /// seconds of the repetition (the list of `cargo xtask test`).
 pub const NOT_REPEATED: [&str; 16] = [
     "cli_all_calls",
