@@ -16,9 +16,9 @@ use crate::{process, skipped_tests};
 const NOBODY: u32 = 54321;
 
 /// Modules of the binary `cli` that are not repeated: they test help, words, limits, lines on a terminal, descriptions
-/// of loads, the store, and commands on stored results, which are the same for all users. They took 68 of the 120 CPU
-/// seconds of the repetition (the list of `cargo xtask test`).
-pub const NOT_REPEATED: [&str; 16] = [
+/// of loads, and commands on stored results, which are the same for all users. They took 52 of the 120 CPU seconds of
+/// the repetition (the list of `cargo xtask test`).
+pub const NOT_REPEATED: [&str; 13] = [
     "cli_all_calls",
     "cli_all_help",
     "cli_all_limits",
@@ -27,14 +27,11 @@ pub const NOT_REPEATED: [&str; 16] = [
     "cli_compare",
     "cli_delete",
     "cli_explain",
-    "cli_lfs",
     "cli_loads_fio_examples",
     "cli_loads_live",
     "cli_loads_recipes",
     "cli_loads_sweep",
-    "cli_presets_lfs",
     "cli_report",
-    "cli_store",
 ];
 
 /// Returns whether this is a test file of the crate `diskperf` that runs the program with other rights: a module of the
