@@ -3,7 +3,7 @@
 //!
 //! Policy:
 //!   1. everything is built first. Then the condition is created, and this program runs the tests inside it;
-//!   2. test files run as in `cargo xtask test`: side by side, then those that must run alone one at a time;
+//!   2. test files run in the groups and the order of `cargo xtask test`;
 //!   3. a failed test runs 20 more times in the same condition; with a tenth of the time if it timed out;
 //!   4. the results of a test file are durable when it has ended, and those of a repeated failure after its
 //!      repetitions. After a kill, the next call continues with the first missing result, if the commit is still the

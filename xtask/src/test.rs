@@ -4,8 +4,8 @@
 //! Policy of the tests:
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
 //!      The static program is built next to them, and then the documentation;
-//!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Next to these run tests in
-//!      guests, one at a time, and test files that only compute, including those of the static program;
+//!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Tests that boot guests, also one
+//!      at a time, and test files that only compute run next to these, including those of the static program;
 //!   3. at the end, tests that even a computation would disturb run one at a time;
 //!   4. all tests run, even if some fail.
 
@@ -39,7 +39,7 @@ const STEPS: [Step; 7] = [
         process::run(&mut process::cargo(&arguments))
     }),
     ("tidy", tidy),
-    ("tests and bridge, built", build),
+    ("build of tests and bridge", build),
     ("tests", tests),
 ];
 
@@ -53,11 +53,9 @@ const ALONE: [(&str, &str); 5] = [
     ("volumes", "other tests that look at all mounts delay the end of its mount namespaces"),
 ];
 
-/// Test files that run in guests (2), each with the reason. Most of the others wait for disks longer than they compute.
-const IN_GUESTS: [(&str, &str); 2] = [
-    ("guests_guard", "a guest is taken for one that hangs if many other programs compute"),
-    ("guest", "a guest is taken for one that hangs if many other programs compute"),
-];
+/// Test files that boot guests (2): one at a time, because a guest on a crowded machine looks as if it hangs. The files
+/// in [`ALONE`] run next to them, because those wait for disks longer than they compute.
+const IN_GUESTS: [&str; 2] = ["guests_guard", "guest"];
 
 /// Test files that run with nothing next to them (3), each with the reason.
 const LAST: [(&str, &str); 4] = [
@@ -68,8 +66,9 @@ const LAST: [(&str, &str); 4] = [
 ];
 
 /// Test files that only compute, on memory or on small files that are in the page cache. They fill the processors while
-/// others run one at a time (2). The first three take longest.
-const COMPUTING: [&str; 14] = [
+/// others run one at a time (2). None starts `diskperf run`, which would restore the queue that `cli_clean` tests. The
+/// first three take longest.
+const COMPUTING: [&str; 13] = [
     "calibration",
     "commands",
     "instructions",
@@ -78,7 +77,6 @@ const COMPUTING: [&str; 14] = [
     "cli_paper",
     "diskperf_machines",
     "program_golden",
-    "cli_simulate",
     "diskperf_campaign",
     "stats",
     "diskperf_classic1983",
@@ -222,15 +220,20 @@ fn tidy(results: &mut Results) -> Result<(), String> {
     report.verdict()
 }
 
-/// Builds the tests, and next to them the bridge: either alone leaves a processor idle for a part of its time.
+/// Builds the tests and the bridge at the same time, because neither build keeps all processors busy.
 fn build(results: &mut Results) -> Result<(), String> {
     let (built, bridge) = thread::scope(|scope| {
         let bridge = scope.spawn(bridge::provide);
         (executables::tests(&["--workspace"]), bridge.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
-    bridge?;
-    let built = built?;
-    let named = ALONE.iter().chain(&IN_GUESTS).chain(&LAST).map(|(name, _)| *name);
+    let built = match (built, bridge) {
+        (Ok(built), Ok(())) => built,
+        (built, bridge) => {
+            let failed: Vec<String> = [built.err(), bridge.err()].into_iter().flatten().collect();
+            return Err(failed.join("; "));
+        }
+    };
+    let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name).chain(IN_GUESTS);
     let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain(unprivileged::NOT_REPEATED);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
@@ -260,7 +263,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
         jobs
     });
     // 2
-    let alone = results.run(vec![(in_guests, 1), (alone, 1), (computing, 1)], vec![]);
+    let second = results.run(vec![(in_guests, 1), (alone, 1), (computing, 1)], vec![]);
     // 3
     let last = results.run(vec![(last, 1)], vec![]);
     let skipped = results.skipped_in(Scope::Everything, &all);
@@ -275,7 +278,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     }
     // 4
     let mut failed: Vec<String> = unbuilt.into_iter().filter_map(Unbuilt::failure).collect();
-    failed.extend([beside, alone, documented, last, skipped].into_iter().filter_map(Result::err));
+    failed.extend([beside, second, documented, last, skipped].into_iter().filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
@@ -338,9 +341,9 @@ pub enum Turn {
     Beside,
     /// One at a time, next to those in guests and those that only compute (2).
     Alone,
-    /// One at a time, in guests (2).
+    /// In guests, one at a time, next to the two other groups of (2).
     InGuests,
-    /// Next to both (2).
+    /// Next to those that run alone and those in guests (2).
     Computing,
     /// One at a time, with nothing next to it (3).
     Last,
@@ -351,7 +354,7 @@ pub fn turn(test: &TestFile) -> Turn {
     let is_in = |list: &[(&str, &str)]| test.is_integration && list.iter().any(|(name, _)| *name == test.name);
     if is_in(&ALONE) {
         Turn::Alone
-    } else if is_in(&IN_GUESTS) {
+    } else if test.is_integration && IN_GUESTS.contains(&test.name.as_str()) {
         Turn::InGuests
     } else if is_in(&LAST) {
         Turn::Last

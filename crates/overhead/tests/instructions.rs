@@ -30,8 +30,8 @@ use workload::{
 /// test` counts.
 const ALLOWED: Limits = Limits { release: 40.0, tests: 40.0 };
 
-/// The same for a write: in the build for tests, debug assertions check the filling of its buffer, and it costs 117 or
-/// 145 more.
+/// The same for a write: in the build for tests, debug assertions check the filling of its buffer, and it costs 118 or
+/// 146 more.
 const ALLOWED_WRITE: Limits = Limits { release: 40.0, tests: 155.0 };
 
 /// The numbers of calls in the two runs of a slope.
@@ -66,7 +66,7 @@ impl Limits {
 /// The aim is 170 without io_uring and 240 with it: only `-full` with io_uring misses it, by 8. In the build for tests,
 /// the counts are 227, 352, 268 and 407.
 const ALLOWED_MORE: [(&str, Limits); 4] = [
-    ("posix-live", Limits { release: 176.0, tests: 278.0 }),
+    ("posix-live", Limits { release: 176.0, tests: 273.0 }),
     ("uring-live", Limits { release: 258.0, tests: 422.0 }),
     ("posix-full", Limits { release: 198.0, tests: 322.0 }),
     ("uring-full", Limits { release: 298.0, tests: 489.0 }),

@@ -1,7 +1,7 @@
 //! The command line as a user meets it: the built program, its exit status, its output on each stream, and its
 //! leftovers. There is one file per command. `devices`, `loads`, `presets`, `simulations` and `targets` have the tests
-//! of several commands, `all` those of every command. `cargo xtask test` runs each file as a separate process, and once
-//! more as a user without rights.
+//! of several commands, `all` those of every command. `cargo xtask test` runs each file as a separate process, and most
+//! of them once more as a user without rights.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -143,6 +143,7 @@ fn each_host_reads_the_files_of_the_next_one() {
     if setxattr(hosts.path("data"), "user.tag", b"1", XattrFlags::empty()).is_err() {
         return skip!("the file system of temporary files stores no tags");
     }
+    // A low rate: reading from memory as fast as possible, three hosts would keep all processors busy for 12 s.
     let rate = ["--rate", "100", "--time", "2s", "--rounds", "6"];
     let words = [&READS[..], &rate, &["data", "--read-others", "--json"]].concat();
     let mut launcher = hosts.launcher(3, "host", &words).spawn().expect("a launcher");

@@ -1,10 +1,11 @@
 //! The range of a prediction, from the errors of earlier checks.
 //!
-//! The error of a check is the difference between the measured and the predicted time, as a share of the recorded run's
-//! time or of the predicted time, whichever is larger. The recorded time counts because the replay keeps the pauses of
-//! the recorded run, with their errors: if the other device takes a tenth of the time, an error of 2 % of the recorded
-//! time is 20 % of the prediction. Of 32 ranges of `cargo xtask prove predict`, 31 contained the measured time. They
-//! were 25 when the error was the factor between both times.
+//! The error of a check is the difference between the measured and the predicted time, as a share of the larger of two
+//! times: that of the recorded run, and the predicted one. The recorded time counts because the replay keeps the
+//! pauses of the recorded run, with their errors: if the other device takes a tenth of the time, an error of 2 % of the
+//! recorded time is 20 % of the prediction. From the stored checks of two runs of `cargo xtask prove predict`, 31 of 32
+//! ranges contain the measured time. With the factor between both times as the error, 25 did. This rule was chosen
+//! after these checks.
 //!
 //! If the next error is exchangeable with those of n checks, it is at most the k-th smallest of them with a probability
 //! of k / (n + 1), whatever the distribution (Vovk et al., Algorithmic Learning in a Random World, 2005: conformal
@@ -21,7 +22,7 @@ pub const LEAST_CHECKS: usize = 9;
 /// The spread of the errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The range is the prediction, and this share of the larger time to both sides of it.
+    /// The range is the prediction plus or minus this share of the larger time (recorded or predicted).
     pub share: f64,
     /// Number of checks.
     pub checks: usize,
