@@ -130,7 +130,8 @@ pub fn run(series: &str, kernel: &Kernel, program: &Path, words: &[String]) {
                 vec![format!("{}: {problem}", storage.name)]
             }
         };
-        found.iter().for_each(|problem| println!("{problem}"));
+        // `cargo xtask prove` keeps standard output for itself.
+        found.iter().for_each(|problem| eprintln!("{series} {problem}"));
         wrong += found.len();
         println!("{series} {}: {:.0?}", storage.name, began.elapsed());
     }

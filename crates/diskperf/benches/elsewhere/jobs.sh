@@ -192,6 +192,9 @@ nfs_down() {
     wipe 1001
 }
 
+smb_mount() {
+    timeout 40 mount -i -t cifs -o "ip=127.0.0.1,unc=\\\\127.0.0.1\\share,user=nobody,pass=,sec=none,vers=3.1.1" //127.0.0.1/share /mnt/job
+}
 smb_up() {
     do_ mkdir -p /mnt/job /mnt/served /etc/ksmbd
     do_ mkfs.ext4 -q -F "/dev/$(disk_of 1001)"
@@ -200,7 +203,9 @@ smb_up() {
     ln -sf ksmbd.tools /sbin/ksmbd.mountd
     do_ ksmbd.mountd -c /etc/ksmbd/ksmbd.conf
     for _ in $(seq 100); do nc -z 127.0.0.1 445 2> /dev/null && break; sleep 0.1; done
-    do_ timeout 40 mount -i -t cifs -o "ip=127.0.0.1,unc=\\\\127.0.0.1\\share,user=nobody,pass=,sec=none,vers=3.1.1" //127.0.0.1/share /mnt/job
+    # The kernel listens before its daemon knows the shares.
+    for _ in $(seq 20); do smb_mount > /dev/null 2>&1 && return; sleep 0.5; done
+    do_ smb_mount
 }
 smb_down() {
     do_ umount /mnt/job
