@@ -161,10 +161,9 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
         test::longest_first(&mut left, |case| &case.test().name);
         let mut of = |turn| left.extract_if(.., |case| case.turn() == turn).collect();
         // 2
-        let turns = [Turn::Beside, Turn::InGuests, Turn::Alone, Turn::Computing, Turn::Last];
-        let [beside, in_guests, alone, computing, last] = turns.map(&mut of);
-        let next_to_each_other = vec![(in_guests, 1), (alone, 1), (computing, 1)];
-        for queues in [vec![(beside, test::at_once())], next_to_each_other, vec![(last, 1)]] {
+        let mut all = vec![vec![(of(Turn::Beside), test::at_once())]];
+        all.extend(test::LATER.map(|turns| turns.iter().map(|turn| (of(*turn), 1)).collect()));
+        for queues in all {
             let mut kept = Ok(());
             let scratch = scratch()?;
             let work = |case: Case| perform(&case, run, scratch.path(), &results);

@@ -5,9 +5,10 @@
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
 //!      The static program is built next to them, and then the documentation;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Tests that boot guests, also one
-//!      at a time, and test files that only compute run next to these, including those of the static program;
-//!   3. at the end, tests that even a computation would disturb run one at a time;
-//!   4. all tests run, even if some fail.
+//!      at a time, and test files that only compute run next to these;
+//!   3. tests that count what disks do run one at a time, next to a test file that computes in memory;
+//!   4. at the end, tests that even a computation would disturb run one at a time;
+//!   5. all tests run, even if some fail.
 
 use std::cmp::Reverse;
 use std::env;
@@ -57,20 +58,24 @@ const ALONE: [(&str, &str); 5] = [
 /// in [`ALONE`] run next to them, because those wait for disks longer than they compute.
 const IN_GUESTS: [&str; 2] = ["guests_guard", "guest"];
 
-/// Test files that run with nothing next to them (3), each with the reason.
-const LAST: [(&str, &str); 4] = [
+/// Test files that run one at a time with no file next to them that uses a disk (3), each with the reason.
+const WITHOUT_DISKS: [(&str, &str); 3] = [
     ("blind_spots", "counts what all disks of the machine do meanwhile"),
     ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
-    ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
+
+/// Test files that use no disk (3): these count the instructions of the static program on files in memory.
+const IN_MEMORY: [&str; 1] = ["commands"];
+
+/// Test files that run with nothing next to them (4), each with the reason.
+const LAST: [(&str, &str); 1] = [("marks_machine", "keeps all processors busy, and tells noise from none")];
 
 /// Test files that only compute, on memory or on small files that are in the page cache. They fill the processors while
 /// others run one at a time (2). None starts `diskperf run`, which would restore the queue that `cli_clean` tests. The
-/// first three take longest.
-const COMPUTING: [&str; 13] = [
+/// first two take longest.
+const COMPUTING: [&str; 12] = [
     "calibration",
-    "commands",
     "instructions",
     "diskperf",
     "simulator",
@@ -233,7 +238,8 @@ fn build(results: &mut Results) -> Result<(), String> {
             return Err(failed.join("; "));
         }
     };
-    let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name).chain(IN_GUESTS);
+    let named =
+        ALONE.iter().chain(&WITHOUT_DISKS).chain(&LAST).map(|(name, _)| *name).chain(IN_GUESTS).chain(IN_MEMORY);
     let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain(unprivileged::NOT_REPEATED);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
@@ -251,21 +257,21 @@ fn tests(results: &mut Results) -> Result<(), String> {
     // 1
     let beside = results.run(vec![(jobs, at_once())], vec![build]);
     let (built, unbuilt) = built.map_or_else(|why| (None, Some(why)), |folder| (Some(folder), None));
-    let turns = [Turn::InGuests, Turn::Alone, Turn::Computing, Turn::Last];
-    let [in_guests, alone, computing, last] = turns.map(|group| {
-        let mut jobs = results.jobs(&all, |test| turn(test) == group);
-        // The tests of a program that could not be built skip themselves.
-        if let Some(folder) = &built {
-            jobs.iter_mut().for_each(|job| {
-                job.command.env(testkit::DIST, folder);
-            });
-        }
-        jobs
+    // 2, 3, 4
+    let later = LATER.map(|turns| {
+        let queue = |group: &Turn| {
+            let mut jobs = results.jobs(&all, |test| turn(test) == *group);
+            // The tests of a program that could not be built skip themselves.
+            if let Some(folder) = &built {
+                jobs.iter_mut().for_each(|job| {
+                    job.command.env(testkit::DIST, folder);
+                });
+            }
+            (jobs, 1)
+        };
+        let queues = turns.iter().map(queue).collect();
+        results.run(queues, Vec::new())
     });
-    // 2
-    let second = results.run(vec![(in_guests, 1), (alone, 1), (computing, 1)], vec![]);
-    // 3
-    let last = results.run(vec![(last, 1)], vec![]);
     let skipped = results.skipped_in(Scope::Everything, &all);
     if let Some(why) = &unbuilt {
         let tests = results.built.iter().flat_map(|built| &built.tests);
@@ -276,9 +282,9 @@ fn tests(results: &mut Results) -> Result<(), String> {
         let files = repetition.files().iter().map(TestFile::path).collect();
         results.skipped(Scope::Files(files), &repetition.skips()?);
     }
-    // 4
+    // 5
     let mut failed: Vec<String> = unbuilt.into_iter().filter_map(Unbuilt::failure).collect();
-    failed.extend([beside, second, documented, last, skipped].into_iter().filter_map(Result::err));
+    failed.extend([beside, documented, skipped].into_iter().chain(later).filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
@@ -345,9 +351,17 @@ pub enum Turn {
     InGuests,
     /// Next to those that run alone and those in guests (2).
     Computing,
-    /// One at a time, with nothing next to it (3).
+    /// One at a time, next to those in memory (3).
+    WithoutDisks,
+    /// Next to those that count what disks do (3).
+    InMemory,
+    /// One at a time, with nothing next to it (4).
     Last,
 }
+
+/// The groups after [`Turn::Beside`]: those of a row run next to each other, one test file of each at a time.
+pub const LATER: [&[Turn]; 3] =
+    [&[Turn::InGuests, Turn::Alone, Turn::Computing], &[Turn::WithoutDisks, Turn::InMemory], &[Turn::Last]];
 
 /// The group of this test file.
 pub fn turn(test: &TestFile) -> Turn {
@@ -356,6 +370,10 @@ pub fn turn(test: &TestFile) -> Turn {
         Turn::Alone
     } else if test.is_integration && IN_GUESTS.contains(&test.name.as_str()) {
         Turn::InGuests
+    } else if is_in(&WITHOUT_DISKS) {
+        Turn::WithoutDisks
+    } else if test.is_integration && IN_MEMORY.contains(&test.name.as_str()) {
+        Turn::InMemory
     } else if is_in(&LAST) {
         Turn::Last
     } else if COMPUTING.contains(&test.name.as_str()) {
