@@ -27,8 +27,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "latency",
         also: &["one request at a time", "queue depth 1"],
         brief: "one small request at a time (queue depth 1)",
-        says: "The test waited for one small request at a time. The device may be able to do more at once: that was not \
-               tried. A volume with a hidden limit on operations looks the same.",
+        says: "The test waited for one small request at a time. The device may be able to do more at once: that was \
+               not tried. A volume with a hidden limit on operations looks the same.",
         when: "Most of the time was waiting for the device, with requests of 32 KiB or less and one in flight.",
         advice: "Keep more in flight: a larger --iodepth, larger calls, more programs, --together.",
     },

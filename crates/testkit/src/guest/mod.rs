@@ -13,8 +13,9 @@
 //!   4. a guest that is silent for [`SILENCE`], or ends, is an error with the end of its kernel log. A kernel that
 //!      panics or has no free memory ends. A command that computes for longer is not silent: the guest reports every
 //!      few seconds that it lives;
-//!   5. QEMU emulates several processors at once, and sometimes one of them runs code that another one has just changed.
-//!      The kernel then stops with [`CHANGED_CODE`], mostly while it boots. Such a guest is booted again;
+//!   5. QEMU emulates several processors at once, and sometimes one of them runs code that another one has just
+//!      changed. The kernel then stops with [`CHANGED_CODE`]. A guest that does not boot for that reason is booted
+//!      again;
 //!   6. nothing is left behind. QEMU ends with the value, or with the thread that booted it. The first file system, the
 //!      disks and the logs are files without names, and there is no socket.
 
@@ -52,8 +53,8 @@ macro_rules! need_guest {
 /// The longest silence of a guest that is not an error (4).
 pub const SILENCE: Duration = Duration::from_secs(50);
 
-/// The words in the kernel log if a processor ran a breakpoint that was there only while code was changed (5). Seen with
-/// Linux 6.12, when another guest had just ended.
+/// The words in the kernel log if a processor ran a breakpoint that was there only while code was changed (5). Seen
+/// once, with Linux 6.12.
 const CHANGED_CODE: &str = "Oops: int3";
 
 /// Attempts to boot a guest (5). Chosen.
