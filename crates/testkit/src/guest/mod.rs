@@ -14,7 +14,7 @@
 //!      panics or has no free memory ends. A command that computes for longer is not silent: the guest reports every
 //!      few seconds that it lives;
 //!   5. QEMU emulates several processors at once, and sometimes one of them runs code that another one has just
-//!      changed. The kernel then stops with [`CHANGED_CODE`]. A guest that does not boot for that reason is booted
+//!      changed. The kernel then stops with `CHANGED_CODE`. A guest that does not boot for that reason is booted
 //!      again;
 //!   6. nothing is left behind. QEMU ends with the value, or with the thread that booted it. The first file system, the
 //!      disks and the logs are files without names, and there is no socket.
