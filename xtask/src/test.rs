@@ -6,7 +6,8 @@
 //!      The static program is built next to them, and then the documentation;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Tests that boot guests, also one
 //!      at a time, and test files that only compute run next to these;
-//!   3. tests that count what disks do run one at a time, next to a test file that computes in memory;
+//!   3. then tests that share the disks with no other, such as those that count what disks do, run one at a time. A
+//!      test file that computes in memory runs next to them;
 //!   4. at the end, tests that even a computation would disturb run one at a time;
 //!   5. all tests run, even if some fail.
 
@@ -58,8 +59,8 @@ const ALONE: [(&str, &str); 5] = [
 /// in [`ALONE`] run next to them, because those wait for disks longer than they compute.
 const IN_GUESTS: [&str; 2] = ["guests_guard", "guest"];
 
-/// Test files that run one at a time with no file next to them that uses a disk (3), each with the reason.
-const WITHOUT_DISKS: [(&str, &str); 3] = [
+/// Test files that run one at a time, and share the disks with no other (3), each with the reason.
+const ALONE_ON_DISKS: [(&str, &str); 3] = [
     ("blind_spots", "counts what all disks of the machine do meanwhile"),
     ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
@@ -239,7 +240,7 @@ fn build(results: &mut Results) -> Result<(), String> {
         }
     };
     let named =
-        ALONE.iter().chain(&WITHOUT_DISKS).chain(&LAST).map(|(name, _)| *name).chain(IN_GUESTS).chain(IN_MEMORY);
+        ALONE.iter().chain(&ALONE_ON_DISKS).chain(&LAST).map(|(name, _)| *name).chain(IN_GUESTS).chain(IN_MEMORY);
     let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain(unprivileged::NOT_REPEATED);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
@@ -352,8 +353,8 @@ pub enum Turn {
     /// Next to those that run alone and those in guests (2).
     Computing,
     /// One at a time, next to those in memory (3).
-    WithoutDisks,
-    /// Next to those that count what disks do (3).
+    AloneOnDisks,
+    /// Next to those that are alone on the disks (3).
     InMemory,
     /// One at a time, with nothing next to it (4).
     Last,
@@ -361,7 +362,7 @@ pub enum Turn {
 
 /// The groups after [`Turn::Beside`]: those of a row run next to each other, one test file of each at a time.
 pub const LATER: [&[Turn]; 3] =
-    [&[Turn::InGuests, Turn::Alone, Turn::Computing], &[Turn::WithoutDisks, Turn::InMemory], &[Turn::Last]];
+    [&[Turn::InGuests, Turn::Alone, Turn::Computing], &[Turn::AloneOnDisks, Turn::InMemory], &[Turn::Last]];
 
 /// The group of this test file.
 pub fn turn(test: &TestFile) -> Turn {
@@ -370,8 +371,8 @@ pub fn turn(test: &TestFile) -> Turn {
         Turn::Alone
     } else if test.is_integration && IN_GUESTS.contains(&test.name.as_str()) {
         Turn::InGuests
-    } else if is_in(&WITHOUT_DISKS) {
-        Turn::WithoutDisks
+    } else if is_in(&ALONE_ON_DISKS) {
+        Turn::AloneOnDisks
     } else if test.is_integration && IN_MEMORY.contains(&test.name.as_str()) {
         Turn::InMemory
     } else if is_in(&LAST) {

@@ -13,35 +13,13 @@ use super::{is_tested, static_program, valgrind};
 /// A measured document.
 const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
 
-/// The two sizes for the distributed program, and the maximum ratio of their instructions. The second size is four
-/// times the first: four is proportional, sixteen is quadratic. A count includes the start and the end of the command.
-/// A larger size would reveal a smaller quadratic part, but take longer.
-const SIZES: Sizes = Sizes { few: 15, many: 60, allowed_ratio: 5.0 };
+/// The two sizes, and the maximum ratio of their instructions. The second size is four times the first: four is
+/// proportional, sixteen is quadratic. A count includes the start and the end of the command. A larger size would
+/// reveal a smaller quadratic part, but take longer.
+const SIZES: ([usize; 2], f64) = ([15, 60], 5.0);
 
 /// The same for the program of `cargo xtask test`, which is slower: three is proportional, nine is quadratic.
-const SIZES_TESTED: Sizes = Sizes { few: 10, many: 30, allowed_ratio: 3.8 };
-
-struct Sizes {
-    few: usize,
-    many: usize,
-    allowed_ratio: f64,
-}
-
-impl Sizes {
-    /// The sizes for this program.
-    fn of(program: &str) -> Sizes {
-        if is_tested(program) { SIZES_TESTED } else { SIZES }
-    }
-
-    fn both(&self) -> [usize; 2] {
-        [self.few, self.many]
-    }
-
-    /// True if the instructions for both sizes are in proportion.
-    fn allow(&self, few: u64, many: u64) -> bool {
-        many as f64 <= self.allowed_ratio * few as f64
-    }
-}
+const SIZES_TESTED: ([usize; 2], f64) = ([10, 30], 3.8);
 
 /// The rounds of a result in the tests that multiply something else.
 const FEW: Option<usize> = Some(2);
@@ -89,24 +67,24 @@ fn many_rounds_are_printed_in_proportion() {
 #[test]
 fn many_sections_are_imported_in_proportion() {
     let program = static_program!();
-    let sizes = Sizes::of(&program);
+    let (sizes, allowed_ratio) = if is_tested(&program) { SIZES_TESTED } else { SIZES };
     let folder = valgrind::scratch(0);
-    let [few, many] = sizes.both().map(|sections| {
+    let [few, many] = sizes.map(|sections| {
         let path = folder.path().join(format!("{sections}.fio"));
         let sections = "[job]\nrw=randread\nruntime=1\nstonewall\n".repeat(sections);
         fs::write(&path, format!("[global]\nsize=1m\nbs=4k\ntime_based\n{sections}")).expect("it is written");
         valgrind::count(&[&program, "import", text(&path)])
     });
     println!("{{\"scale\": \"import\", \"instructions\": [{few}, {many}]}}");
-    assert!(sizes.allow(few, many), "{few} and {many} instructions");
+    assert!(many as f64 <= allowed_ratio * few as f64, "{few} and {many} instructions");
 }
 
 fn in_proportion(size: fn(usize) -> Many) {
     let program = static_program!();
-    let sizes = Sizes::of(&program);
+    let (sizes, allowed_ratio) = if is_tested(&program) { SIZES_TESTED } else { SIZES };
     let folder = valgrind::scratch(0);
     let example: Value = serde_json::from_str(EXAMPLE).expect("a document");
-    for many in sizes.both() {
+    for many in sizes {
         let mut document = size(many).document(&example);
         fs::write(folder.path().join(format!("{many}.json")), document.to_string()).expect("it is written");
         // A different run, as `compare` needs.
@@ -117,7 +95,7 @@ fn in_proportion(size: fn(usize) -> Many) {
     let mut wrong = Vec::new();
     let formats: &[&str] = if is_tested(&program) { &[] } else { &FORMATS };
     for command in COMMANDS.iter().chain(formats) {
-        let [few, many] = sizes.both().map(|many| {
+        let [few, many] = sizes.map(|many| {
             let file = |name: String| text(&folder.path().join(name)).to_owned();
             let words = command.split(' ').map(|word| match word {
                 "DOCUMENT" => file(format!("{many}.json")),
@@ -128,7 +106,7 @@ fn in_proportion(size: fn(usize) -> Many) {
             valgrind::count(&words.iter().map(String::as_str).collect::<Vec<&str>>())
         });
         println!("{{\"scale\": \"{command}\", \"instructions\": [{few}, {many}]}}");
-        if !sizes.allow(few, many) {
+        if many as f64 > allowed_ratio * few as f64 {
             wrong.push(format!("{command}: {few} and {many} instructions"));
         }
     }

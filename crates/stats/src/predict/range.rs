@@ -5,7 +5,7 @@
 //! pauses of the recorded run, with their errors: if the other device takes a tenth of the time, an error of 2 % of the
 //! recorded time is 20 % of the prediction. From the stored checks of two runs of `cargo xtask prove predict`, 31 of 32
 //! ranges contain the measured time. With the factor between both times as the error, 25 did. This rule was chosen
-//! after these checks.
+//! after a look at these checks.
 //!
 //! If the next error is exchangeable with those of n checks, it is at most the k-th smallest of them with a probability
 //! of k / (n + 1), whatever the distribution (Vovk et al., Algorithmic Learning in a Random World, 2005: conformal
