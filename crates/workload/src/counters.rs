@@ -212,6 +212,10 @@ pub struct Server {
     pub cpu: Nanos,
     /// CPU time of its busiest thread.
     pub busiest: Nanos,
+    /// Time in which its threads waited for a processor, summed. For kernel threads an upper bound: the waits of all
+    /// workers.
+    #[serde(default)]
+    pub waited: Nanos,
     /// Devices with at least this number of devices above them are below the server.
     pub below: u32,
     /// True if it consists of kernel threads.

@@ -225,6 +225,7 @@ fn server(runs: &[&PhaseResult], workers: Option<Nanos>) -> Option<ServerWork> {
             let work = servers.entry(&server.name).or_insert_with(new);
             work.busiest += server.busiest;
             work.cpu += server.cpu;
+            work.waited += server.waited;
             work.of_workers = workers.filter(|_| server.is_kernel);
             let mut below = run.counters.layers.iter().filter(|layer| layer.depth >= server.below);
             work.is_lowest &= !below.any(|layer| layer.used.did_anything());

@@ -1,16 +1,18 @@
-//! CPU time of kernel threads: write-back, journals, loop devices. A program's CPU time does not include it, although
-//! the program caused the work.
+//! Times of kernel threads: write-back, journals, loop devices. A program's CPU time does not include
+//! theirs, although the program caused the work.
 
 use std::collections::HashMap;
 
 use procfs::process::{Process, StatFlags};
 use units::Nanos;
 
+use crate::sys::schedstat::ThreadTimes;
+
 /// A kernel thread: its process id and its start time. A worker's name changes while it lives, and ids are reused.
 type Worker = (i32, u64);
 
-/// The name and the CPU time of every kernel thread at one moment.
-pub(crate) struct WorkerTimes(HashMap<Worker, (String, Nanos)>);
+/// The name and the times of every kernel thread at one moment.
+pub(crate) struct WorkerTimes(HashMap<Worker, (String, ThreadTimes)>);
 
 impl WorkerTimes {
     /// Reads the times of all kernel threads. Returns `None` if this system does not show them.
@@ -22,19 +24,19 @@ impl WorkerTimes {
             if !is_kernel_thread(stat.flags) {
                 continue;
             }
-            if let Some(time) = run_time(&process) {
-                times.insert((stat.pid, stat.starttime), (stat.comm, time));
+            if let Some(own) = thread_times(&process) {
+                times.insert((stat.pid, stat.starttime), (stat.comm, own));
             }
         }
         // Some containers show no kernel thread at all.
         (!times.is_empty()).then_some(WorkerTimes(times))
     }
 
-    /// The name of each thread, and the CPU time that it used since `earlier`. Threads that started since then count in
+    /// The name of each thread, and its times since `earlier`. Threads that started since then count in
     /// full; those that ended are not counted.
-    pub(crate) fn since(&self, earlier: &WorkerTimes) -> Vec<(&str, Nanos)> {
-        let before = |worker: &Worker| earlier.0.get(worker).map_or(Nanos::ZERO, |(_, time)| *time);
-        self.0.iter().map(|(worker, (name, time))| (name.as_str(), time.saturating_sub(before(worker)))).collect()
+    pub(crate) fn since(&self, earlier: &WorkerTimes) -> Vec<(&str, ThreadTimes)> {
+        let before = |worker: &Worker| earlier.0.get(worker).map_or_else(ThreadTimes::default, |(_, times)| *times);
+        self.0.iter().map(|(worker, (name, times))| (name.as_str(), times.since(before(worker)))).collect()
     }
 }
 
@@ -42,6 +44,7 @@ fn is_kernel_thread(flags: u32) -> bool {
     StatFlags::from_bits_truncate(flags).contains(StatFlags::PF_KTHREAD)
 }
 
-fn run_time(process: &Process) -> Option<Nanos> {
-    process.schedstat().ok().map(|schedule| Nanos(schedule.sum_exec_runtime))
+fn thread_times(process: &Process) -> Option<ThreadTimes> {
+    let schedule = process.schedstat().ok()?;
+    Some(ThreadTimes { ran: Nanos(schedule.sum_exec_runtime), waited: Nanos(schedule.run_delay) })
 }

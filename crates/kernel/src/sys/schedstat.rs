@@ -15,6 +15,13 @@ pub(crate) struct ThreadTimes {
     pub(crate) waited: Nanos,
 }
 
+impl ThreadTimes {
+    /// The times since an earlier reading.
+    pub(crate) fn since(self, earlier: ThreadTimes) -> ThreadTimes {
+        ThreadTimes { ran: self.ran.saturating_sub(earlier.ran), waited: self.waited.saturating_sub(earlier.waited) }
+    }
+}
+
 /// Reads the times of the thread with this folder under /proc.
 pub(crate) fn read(thread: &Path) -> Option<ThreadTimes> {
     parse(&read_limited::of_the_kernel(thread.join("schedstat")).ok()?)

@@ -189,6 +189,7 @@ pub fn computing_fuse_server() -> Consumption {
         name: "FUSE server slow".to_owned(),
         busiest: ms(780),
         cpu: ms(800),
+        waited: Nanos::ZERO,
         of_workers: None,
         is_lowest: true,
     };
@@ -206,6 +207,7 @@ pub fn encryption() -> Consumption {
         name: "encryption of dm-0".to_owned(),
         busiest: ms(900),
         cpu: ms(900),
+        waited: Nanos::ZERO,
         of_workers: Some(ms(1000)),
         is_lowest: false,
     };
@@ -232,11 +234,34 @@ pub fn hidden_loop_worker() -> Consumption {
         name: "kernel threads of loop0".to_owned(),
         busiest: ms(18),
         cpu: ms(18),
+        waited: Nanos::ZERO,
         of_workers: Some(ms(138)),
         is_lowest: true,
     };
     let device = disk(260, 290, 640, 524_288);
     Consumption { elapsed: ms(326), system: ms(20), server: Some(server), workers: Some(ms(138)), device, ..reader() }
+}
+
+/// The same on a busy machine, where the worker waited for a processor longer than it computed. The times of the worker
+/// are invented; those of the reads are from a test that took the loop device for a slow disk.
+pub fn delayed_loop_worker() -> Consumption {
+    let server = ServerWork {
+        busiest: ms(30),
+        cpu: ms(40),
+        waited: ms(560),
+        of_workers: Some(ms(250)),
+        ..hidden_loop_worker().server.expect("a server")
+    };
+    Consumption {
+        elapsed: ms(1245),
+        user: ms(2),
+        system: ms(55),
+        ready: Some(ms(130)),
+        server: Some(server),
+        workers: Some(ms(250)),
+        device: disk(1083, 1058, 1947, 517_018),
+        ..reader()
+    }
 }
 
 /// Invented figures: new files on a file system whose journal fills up 20 times a second.
@@ -352,7 +377,7 @@ pub fn pipeline() -> Consumption {
 /// A bottleneck: its name, its consumption, and the right verdicts.
 pub type Made = (&'static str, fn() -> Consumption, &'static [Bottleneck]);
 
-pub const MADE: [Made; 29] = [
+pub const MADE: [Made; 30] = [
     ("CPU quota", cpu_quota, &[Bottleneck::Quota]),
     ("read throttle", read_throttle, &[Bottleneck::Quota]),
     ("hidden read throttle", hidden_read_throttle, &[Bottleneck::Device]),
@@ -370,6 +395,7 @@ pub const MADE: [Made; 29] = [
     ("encryption", encryption, &[Bottleneck::Server]),
     ("compression", compression, &[Bottleneck::Server]),
     ("hidden loop worker", hidden_loop_worker, &[Bottleneck::Server]),
+    ("delayed loop worker", delayed_loop_worker, &[Bottleneck::Server]),
     ("small journal", small_journal, &[Bottleneck::Journal]),
     ("waiting for commits", waiting_for_commits, &[Bottleneck::Journal, Bottleneck::Flush]),
     ("commits without a journal", commits_without_a_journal, &[Bottleneck::DeviceAndFlush]),

@@ -26,8 +26,13 @@ fn is_never_wrong(used: &Consumption, right: &[Bottleneck]) -> bool {
 
 /// Bottlenecks without a name. A request that is held back before it reaches the device leaves no trace. Two programs
 /// that each wait for one request look the same whether the device serves them in parallel or in turn.
-const UNNAMED: [&str; 4] =
-    ["hidden read throttle", "two targets on one device", "hidden loop worker", "mostly idle device"];
+const UNNAMED: [&str; 5] = [
+    "hidden read throttle",
+    "two targets on one device",
+    "hidden loop worker",
+    "delayed loop worker",
+    "mostly idle device",
+];
 
 #[test]
 fn commits_are_not_named_if_requests_took_half_of_the_time() {
@@ -224,7 +229,8 @@ fn evidence_contains_figures() {
         (tiny_read_ahead(), "75 % waiting for vda, at least 67 % busy, 4 KiB per request"),
         (hidden_read_throttle(), "96 % unattributed, 3 % device service"),
         (computing_fuse_server(), "80 % computing in FUSE server slow"),
-        (hidden_loop_worker(), "up to 42 % computing in kernel threads of loop0"),
+        (hidden_loop_worker(), "up to 42 % computing or runnable in kernel threads of loop0"),
+        (delayed_loop_worker(), "up to 65 % computing or runnable in kernel threads of loop0"),
         (small_journal(), "40 commits, each at least 80 % full, 45 % committing"),
         (waiting_for_commits(), "85 % committing, 400 commits"),
         (commits_without_a_journal(), "61 % waiting for vda (20 % flushes), at least 63 % busy"),
@@ -369,8 +375,14 @@ fn any_consumption() -> impl Strategy<Value = Consumption> {
     }));
     let times = (time(), time(), time(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe());
     let rest = ((0..4_u32, any::<bool>()), (share(), share(), share()), device);
-    let server = (time(), time(), maybe(), any::<bool>()).prop_map(|(busiest, cpu, of_workers, is_lowest)| {
-        ServerWork { name: "loop0".to_owned(), busiest, cpu, of_workers, is_lowest }
+    let server = (time(), time(), time(), maybe(), any::<bool>());
+    let server = server.prop_map(|(busiest, cpu, waited, of_workers, is_lowest)| ServerWork {
+        name: "loop0".to_owned(),
+        busiest,
+        cpu,
+        waited,
+        of_workers,
+        is_lowest,
     });
     let journal = (any::<u64>(), time(), -1.0..2.0_f64);
     let journal = journal.prop_map(|(commits, committing, filled)| JournalWork { commits, committing, filled });

@@ -162,7 +162,7 @@ impl Snapshot {
         let workers = self.workers.as_ref().zip(before.workers.as_ref()).map(|(now, before)| now.since(before));
         Counters {
             servers: served.since((&self.servers, &before.servers), workers.as_deref()),
-            workers: workers.map(|workers| workers.iter().map(|(_, time)| *time).sum()),
+            workers: workers.map(|workers| workers.iter().map(|(_, times)| times.ran).sum()),
             ..self.rest.since(&before.rest)
         }
     }

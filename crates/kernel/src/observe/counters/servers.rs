@@ -12,7 +12,8 @@ use workload::Server;
 use crate::observe::block_device::Device;
 use crate::observe::block_stack::named_file;
 use crate::observe::mount::{is_served, mount_of};
-use crate::sys::{read_limited, schedstat};
+use crate::sys::read_limited;
+use crate::sys::schedstat::{self, ThreadTimes};
 
 /// The parts of the stack below our programs that others may serve.
 #[derive(Debug, Default)]
@@ -53,9 +54,9 @@ struct Connection {
     number: Option<u64>,
 }
 
-/// The CPU time of the threads of each FUSE server at one moment.
+/// The times of the threads of each FUSE server at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct ServerTimes(Vec<BTreeMap<PathBuf, Nanos>>);
+pub(crate) struct ServerTimes(Vec<BTreeMap<PathBuf, ThreadTimes>>);
 
 impl Served {
     /// These servers if they are still those of programs with these folders and devices; otherwise, finds them. The
@@ -107,7 +108,7 @@ impl Served {
         }
     }
 
-    /// Reads the CPU time of the FUSE servers.
+    /// Reads the times of the FUSE servers.
     pub(crate) fn times(&self) -> ServerTimes {
         ServerTimes(self.fuse.iter().map(|(server, _)| thread_times(&server.process)).collect())
     }
@@ -117,29 +118,36 @@ impl Served {
     pub(crate) fn since(
         &self,
         (now, before): (&ServerTimes, &ServerTimes),
-        workers: Option<&[(&str, Nanos)]>,
+        workers: Option<&[(&str, ThreadTimes)]>,
     ) -> Option<Vec<Server>> {
         if self.has_hidden {
             return None;
         }
         let mut servers: BTreeMap<String, Server> = BTreeMap::new();
-        let mut add = |name: String, below: u32, is_kernel: bool, time: Nanos| {
-            let new = || Server { name: name.clone(), cpu: Nanos::ZERO, busiest: Nanos::ZERO, below, is_kernel };
+        let mut add = |name: String, below: u32, is_kernel: bool, times: ThreadTimes| {
+            let none = Nanos::ZERO;
+            let new = || Server { name: name.clone(), cpu: none, busiest: none, waited: none, below, is_kernel };
             let server = servers.entry(name.clone()).or_insert_with(new);
-            server.cpu += time;
-            server.busiest = server.busiest.max(time);
+            server.cpu += times.ran;
+            server.busiest = server.busiest.max(times.ran);
+            server.waited += times.waited;
         };
         for (index, (server, below)) in self.fuse.iter().enumerate() {
             let (Some(now), Some(before)) = (now.0.get(index), before.0.get(index)) else { continue };
-            for (thread, time) in now {
+            for (thread, times) in now {
                 let earlier = before.get(thread).copied().unwrap_or_default();
-                add(format!("FUSE server {}", server.name), *below, false, time.saturating_sub(earlier));
+                add(format!("FUSE server {}", server.name), *below, false, times.since(earlier));
             }
         }
         for served in self.by_kernel() {
-            add(served.words.clone(), served.below, true, Nanos::ZERO);
-            for (_, time) in workers?.iter().filter(|(name, _)| served.is_served_by(queue_of(name))) {
-                add(served.words.clone(), served.below, true, *time);
+            add(served.words.clone(), served.below, true, ThreadTimes::default());
+            for (name, times) in workers? {
+                if served.is_served_by(queue_of(name)) {
+                    add(served.words.clone(), served.below, true, *times);
+                } else if is_worker(name) {
+                    // It may have served this part before its last work.
+                    add(served.words.clone(), served.below, true, ThreadTimes { ran: Nanos::ZERO, ..*times });
+                }
             }
         }
         Some(servers.into_values().filter(|server| server.cpu > Nanos::ZERO || server.is_kernel).collect())
@@ -212,9 +220,17 @@ fn is_encrypted(device: &Device) -> bool {
 /// The work queue that a kernel thread serves now or served last: its name is `kworker/POOL:NUMBER-QUEUE`, or with `+`
 /// while it works (`wq_worker_comm`). Other threads have one task, and its name.
 fn queue_of(name: &str) -> &str {
-    let worker = name.strip_prefix("kworker/").and_then(|worker| worker.split_once(['-', '+']));
+    let worker = name.strip_prefix(WORKER).and_then(|worker| worker.split_once(['-', '+']));
     worker.map_or(name, |(_, queue)| queue)
 }
+
+/// True for a thread that serves one work queue after another.
+fn is_worker(name: &str) -> bool {
+    name.starts_with(WORKER)
+}
+
+/// The beginning of the names of such threads.
+const WORKER: &str = "kworker/";
 
 /// The number of the FUSE connection of a file system with this device number: the kernel's own form of the number
 /// (`MKDEV`), which `fdinfo` shows.
@@ -267,10 +283,10 @@ fn serving(all: &[Connection], mount: FuseMount) -> Option<FuseServer> {
     (is_alone && (has_numbers || is_of_owner)).then(|| first.server.clone())
 }
 
-/// The CPU time of each thread of a process.
-fn thread_times(process: &Path) -> BTreeMap<PathBuf, Nanos> {
+/// The times of each thread of a process.
+fn thread_times(process: &Path) -> BTreeMap<PathBuf, ThreadTimes> {
     let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten().map(|thread| thread.path());
-    threads.filter_map(|thread| Some((thread.clone(), schedstat::read(&thread)?.ran))).collect()
+    threads.filter_map(|thread| Some((thread.clone(), schedstat::read(&thread)?))).collect()
 }
 
 #[cfg(test)]
@@ -280,6 +296,11 @@ mod tests {
 
     fn ms(millis: u64) -> Nanos {
         Nanos::from_millis(millis)
+    }
+
+    /// The times of a thread that waited for a processor half as long as it computed.
+    fn ran(millis: u64) -> ThreadTimes {
+        ThreadTimes { ran: ms(millis), waited: ms(millis / 2) }
     }
 
     #[test]
@@ -305,32 +326,35 @@ mod tests {
         ];
         let served = Served { devices: devices.to_vec(), ..Served::default() };
         let workers = [
-            ("kworker/u8:1-loop3", ms(5)),
-            ("kworker/u8:2+loop3", ms(3)),
-            ("kworker/u8:3-loop33", ms(9)),
-            ("kworker/u8:4-kcryptd-253:0-1", ms(7)),
-            ("dmcrypt_write/253:0", ms(1)),
-            ("dmcrypt_write/253:1", ms(9)),
-            ("kworker/u8:5-btrfs-delalloc", ms(9)),
-            ("kworker/u8:6-writeback", ms(9)),
+            ("kworker/u8:1-loop3", ran(10)),
+            ("kworker/u8:2+loop3", ran(6)),
+            ("kworker/u8:3-loop33", ran(18)),
+            ("kworker/u8:4-kcryptd-253:0-1", ran(14)),
+            ("dmcrypt_write/253:0", ran(2)),
+            ("dmcrypt_write/253:1", ran(18)),
+            ("kworker/u8:5-btrfs-delalloc", ran(18)),
+            ("kworker/u8:6-writeback", ran(18)),
         ];
         let times = ServerTimes::default();
-        let server = |name: &str, [cpu, busiest]: [u64; 2], below| Server {
+        let server = |name: &str, [cpu, busiest, waited]: [u64; 3], below| Server {
             name: name.to_owned(),
             cpu: ms(cpu),
             busiest: ms(busiest),
+            waited: ms(waited),
             below,
             is_kernel: true,
         };
-        let expected = vec![server("encryption of dm-0", [8, 7], 1), server("kernel threads of loop3", [8, 5], 2)];
+        // Any worker may have served a part before its last work, so the waits of all workers (42 ms) count.
+        let expected =
+            vec![server("encryption of dm-0", [16, 14, 43], 1), server("kernel threads of loop3", [16, 10, 42], 2)];
         assert_eq!(served.since((&times, &times), Some(&workers)), Some(expected));
         assert_eq!(served.since((&times, &times), None), None);
         // The last queue of a worker may hide what it did before.
-        let idle = vec![server("encryption of dm-0", [0, 0], 1), server("kernel threads of loop3", [0, 0], 2)];
+        let idle = vec![server("encryption of dm-0", [0, 0, 0], 1), server("kernel threads of loop3", [0, 0, 0], 2)];
         assert_eq!(served.since((&times, &times), Some(&[])), Some(idle));
         let btrfs = Served { has_btrfs: true, ..Served::default() };
         let found = btrfs.since((&times, &times), Some(&workers)).expect("visible threads");
-        assert_eq!(found, [server("kernel threads of btrfs (compression, checksums)", [9, 9], 0)]);
+        assert_eq!(found, [server("kernel threads of btrfs (compression, checksums)", [18, 18, 42], 0)]);
     }
 
     fn connection(name: &str, user: u32, number: Option<u64>) -> Connection {
@@ -399,11 +423,17 @@ mod tests {
         let server = FuseServer { process: PathBuf::from("/proc/7"), name: "slow".to_owned() };
         let served = Served { fuse: vec![(server, 1)], ..Served::default() };
         let times = |all: &[(&str, u64)]| {
-            ServerTimes(vec![all.iter().map(|(thread, time)| (PathBuf::from(thread), ms(*time))).collect()])
+            ServerTimes(vec![all.iter().map(|(thread, time)| (PathBuf::from(thread), ran(*time))).collect()])
         };
-        let (before, now) = (times(&[("1", 100), ("2", 50)]), times(&[("1", 110), ("2", 90), ("3", 5)]));
-        let expected =
-            Server { name: "FUSE server slow".to_owned(), cpu: ms(55), busiest: ms(40), below: 1, is_kernel: false };
+        let (before, now) = (times(&[("1", 100), ("2", 50)]), times(&[("1", 110), ("2", 90), ("3", 4)]));
+        let expected = Server {
+            name: "FUSE server slow".to_owned(),
+            cpu: ms(54),
+            busiest: ms(40),
+            waited: ms(27),
+            below: 1,
+            is_kernel: false,
+        };
         assert_eq!(served.since((&now, &before), Some(&[])), Some(vec![expected]));
         let hidden = Served { has_hidden: true, ..Served::default() };
         assert_eq!(hidden.since((&now, &before), Some(&[])), None);

@@ -86,6 +86,8 @@ pub struct ServerWork {
     pub busiest: Nanos,
     /// CPU time of all its threads.
     pub cpu: Nanos,
+    /// Upper bound of the time in which its threads waited for a processor.
+    pub waited: Nanos,
     /// CPU time of all kernel threads on the machine, if it consists of kernel threads.
     pub of_workers: Option<Nanos>,
     /// True if no busy device is below it. Then the requests of the device wait for this server.
@@ -174,11 +176,12 @@ impl Consumption {
         of(server.busiest, self.window()).max(of(server.cpu, self.window()) / in_flight as f64).min(1.0)
     }
 
-    /// Returns an upper bound of the share of the time in which the server worked. For kernel threads, that is the time
-    /// of all kernel threads.
+    /// Returns an upper bound of the share of the time in which the server had work: it computed, or waited for a
+    /// processor. For kernel threads, that is the CPU time of all kernel threads, and the waits of all workers.
     pub(super) fn may_be_serving(&self) -> f64 {
-        let of_workers = self.server.as_ref().and_then(|server| server.of_workers);
-        self.serving().max(of(of_workers.unwrap_or_default(), self.window())).min(1.0)
+        let Some(server) = &self.server else { return 0.0 };
+        let computing = self.serving().max(of(server.of_workers.unwrap_or_default(), self.window()));
+        (computing + of(server.waited, self.window())).min(1.0)
     }
 }
 

@@ -198,8 +198,8 @@ fn by_memory(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)
 }
 
 /// Names the owner of the time in which the programs were blocked for half of the time or more:
-///   1. The server of their I/O, if it worked for most of the time. If it worked for a third of the blocked time, the
-///      devices above it may have waited for it, and nothing else is named.
+///   1. The server of their I/O, if it worked for most of the time. If it worked, or waited for a processor, for a third
+///      of the blocked time, the devices above it may have waited for it, and nothing else is named.
 ///   2. Flushes or throttling at the dirty limit. Flushes may have waited for discards that were most of the device's
 ///      work, but not for this program.
 ///   3. A journal that is too small: each commit was half full, and one followed the other. If the device is saturated,
@@ -214,7 +214,7 @@ fn by_waiting(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String
     }
     if let Some(server) = used.server.as_ref().filter(|_| blocked >= MAJORITY && may_serve(used, blocked)) {
         let figure = percent(used.may_be_serving());
-        return Some((Bottleneck::NotMeasured, format!("up to {figure} computing in {}", server.name)));
+        return Some((Bottleneck::NotMeasured, format!("up to {figure} computing or runnable in {}", server.name)));
     }
     // 2
     let (flush, throttled) = (share(owners.flush), share(owners.dirty_throttling));

@@ -156,8 +156,8 @@ pub(super) fn serves(used: &Consumption) -> bool {
     used.serving() >= SERVES && exceeds_devices(used, used.serving())
 }
 
-/// True if the server worked for a third of this share of the time or more, in which the programs were blocked: nothing
-/// else is then known to be the reason. On a busy machine, both sides also wait for processors.
+/// True if the server had work for a third of this share of the time or more, in which the programs were blocked:
+/// nothing else is then known to be the reason. On a busy machine, both sides also wait for processors.
 pub(super) fn may_serve(used: &Consumption, blocked: f64) -> bool {
     let serving = used.may_be_serving();
     serving >= (1.0 - SERVES) * blocked && exceeds_devices(used, serving)
