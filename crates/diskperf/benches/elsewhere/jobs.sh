@@ -6,6 +6,7 @@
 #   1005, 1006      virtio-scsi, with a write-back and a write-through cache
 #   1007           SATA
 #   1008           virtio, 100 operations per second
+#   1009           virtio, below the slower disk of choices
 
 # The name of the disk with this size in MiB.
 disk_of() {
@@ -50,6 +51,43 @@ job() {
         *_user) do_ chown user /mnt/job; do_ chmod 777 /tmp; su user -c "diskperf $*" ;;
         *) diskperf "$@" ;;
     esac
+    status=$?
+    sed 's/^ *//' /tmp/job.json
+    return $status
+}
+
+# Prints the document of a check of records, whose writer was killed: records NAME
+records() {
+    writer="timeout -s KILL 3 diskperf verify /mnt/job --write"
+    case $1 in
+        *_user) su user -c "$writer" > /tmp/records 2> /dev/null ;;
+        *) $writer > /tmp/records 2> /dev/null ;;
+    esac
+    diskperf verify /mnt/job --check /tmp/records --json
+}
+
+# A disk that takes 40 ms for each request: slower than all others.
+slower_up() {
+    do_ dmsetup create slower --table "0 $((900 * 2048)) delay /dev/$(disk_of 1009) 0 40"
+    do_ mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/slower
+    do_ mkdir -p /mnt/slower
+    do_ mount -t ext4 /dev/mapper/slower /mnt/slower
+}
+
+# Prints the result file of a choice between the storage and the slower disk, with these names.
+choice() {
+    rm -f /tmp/job.json
+    diskperf choose "$1=/mnt/job" "$2=/mnt/slower" --only randread --only commit --budget 20s --yes --no-store --json \
+        -o /tmp/job.json
+    status=$?
+    sed 's/^ *//' /tmp/job.json
+    return $status
+}
+
+# Prints the result file of reads of a device: raw NAME
+raw() {
+    rm -f /tmp/job.json
+    diskperf run device "/dev/$1" --time 1s --rounds 2 --yes --no-store --json -o /tmp/job.json
     status=$?
     sed 's/^ *//' /tmp/job.json
     return $status
@@ -102,6 +140,24 @@ delay_up() {
     mapped late
 }
 delay_down() { do_ umount /mnt/job; do_ dmsetup remove late; wipe 1001; }
+
+# A disk in memory that answers each request after 20 ms.
+timed_up() {
+    do_ insmod /modules/null_blk.ko nr_devices=1 gb=1 memory_backed=1 queue_mode=2 irqmode=2 completion_nsec=20000000
+    for _ in $(seq 100); do [ -e /dev/nullb0 ] && break; sleep 0.1; done
+    mount_new ext4 /dev/nullb0
+    echo nullb0
+}
+timed_down() { do_ umount /mnt/job; do_ rmmod null_blk; }
+
+# Stripes of two disks, of which one is slow.
+stripe_up() {
+    slow=$(disk_of 1008)
+    do_ mdadm --create /dev/md0 --run --level=0 --raid-devices=2 --metadata=1.2 --chunk=64 "/dev/$(disk_of 1003)" "/dev/$slow"
+    mount_new ext4 /dev/md0
+    echo md0 $slow
+}
+stripe_down() { do_ umount /mnt/job; do_ mdadm --stop /dev/md0; wipe 1003; do_ mdadm --zero-superblock "/dev/$(disk_of 1008)"; }
 
 thin_up() {
     lvm_conf
@@ -165,9 +221,15 @@ nvme_tcp_down() {
     wipe 1003
 }
 
-# An ext4 that this kernel serves to itself. The tables that rpc.mountd would fill are filled here.
-nfs_up() {
-    do_ mkdir -p /mnt/job /mnt/served /var/lib/nfs/v4recovery /proc/fs/nfsd
+# The address of this guest in the network of two guests.
+network_up() {
+    do_ ip addr add "$1/24" dev eth0
+    do_ ip link set eth0 up
+}
+
+# Serves an ext4 to the host with this address. The tables that rpc.mountd would fill are filled here.
+nfs_serve() {
+    do_ mkdir -p /mnt/served /var/lib/nfs/v4recovery /proc/fs/nfsd
     do_ mkfs.ext4 -q -F "/dev/$(disk_of 1001)"
     do_ mount -t ext4 "/dev/$(disk_of 1001)" /mnt/served
     grep -q ' /proc/fs/nfsd ' /proc/mounts || do_ mount -t nfsd nfsd /proc/fs/nfsd
@@ -178,12 +240,28 @@ nfs_up() {
     # No client of an earlier life can come back.
     echo Y > /proc/fs/nfsd/v4_end_grace
     later=$(($(date +%s) + 100000))
-    echo "nfsd 127.0.0.1 $later here" > /proc/net/rpc/auth.unix.ip/channel
+    echo "nfsd $1 $later here" > /proc/net/rpc/auth.unix.ip/channel
     # Flags: no check of subtrees (0x400), and the number 0 names the file system (0x2000). Root stays root.
     echo "here /mnt/served $later $((0x2400)) 65534 65534 0" > /proc/net/rpc/nfsd.export/channel
     echo "here 1 \\x00000000 $later /mnt/served" > /proc/net/rpc/nfsd.fh/channel
-    do_ timeout 40 mount -i -t nfs4 -o addr=127.0.0.1,clientaddr=127.0.0.1,vers=4.2 127.0.0.1:/ /mnt/job
 }
+
+# Mounts the file system of the server with this address, from the address of this guest.
+nfs_mount() {
+    do_ mkdir -p /mnt/job
+    do_ timeout 40 mount -i -t nfs4 -o "addr=$1,clientaddr=$2,vers=4.2" "$1:/" /mnt/job
+}
+
+# A file system that another guest serves.
+remote_nfs_up() { nfs_mount 10.0.0.1 10.0.0.2; }
+remote_nfs_down() { do_ umount /mnt/job; }
+
+# A directory of the machine on which this guest runs.
+shared_up() { do_ mkdir -p /mnt/job; do_ mount -t virtiofs shared /mnt/job; }
+shared_down() { do_ umount /mnt/job; }
+
+# A file system that this kernel serves to itself.
+nfs_up() { nfs_serve 127.0.0.1; nfs_mount 127.0.0.1 127.0.0.1; }
 nfs_down() {
     do_ umount /mnt/job
     echo 0 > /proc/fs/nfsd/threads

@@ -1,5 +1,5 @@
-//! Storage on which the main job runs in guests, and the judgement of its documents. `cargo xtask prove elsewhere` runs
-//! the jobs (`benches/elsewhere/jobs.rs`).
+//! Storage on which diskperf runs in guests, and the judgement of its documents. `cargo xtask prove elsewhere` runs the
+//! jobs (`benches/elsewhere/jobs.rs`).
 //!
 //! Policy:
 //!   1. every test of `smoke` must be measured. `quick` may leave tests out if its time is short;
@@ -8,7 +8,13 @@
 //!      visible, no such claim is unverified or false: the device's own counters agree. If it is not, every such claim
 //!      is unverified. In memory, every such claim has the warning `memory`;
 //!   4. if a device was made slow, the bottleneck of the tests that wait for it is the device, or the journal, which
-//!      waits for it. Or it is not measured.
+//!      waits for it. Or it is not measured. If one of two disks was made slow, the evidence names that disk. A disk
+//!      with a hidden limit may be `latency`, which is a known limit (docs/concepts/accuracy.md);
+//!   5. if the time of a request is known, the median of random reads is at least that, and at most half as much again:
+//!      the rest is the time of an emulated processor;
+//!   6. a choice between the storage and a slower disk never names that disk. If the storage is visible, its random
+//!      reads are faster;
+//!   7. no record that `verify` promised is lost when its writer is killed.
 
 #![allow(dead_code, reason = "the tests judge a recorded document, and the benchmark has all storage")]
 
@@ -19,14 +25,14 @@ use serde_json::{Value, json};
 pub struct Storage {
     /// The name of its functions in `jobs.sh`.
     pub name: &'static str,
-    /// The type of the file system.
-    pub file_system: &'static str,
+    /// The type of the file system; none if diskperf reads the device itself.
+    pub file_system: Option<&'static str>,
     /// The write cache of the device, as the document names it.
     pub write_cache: Option<&'static str>,
     /// The visibility of its device.
     pub sight: Sight,
-    /// True if its device was made slow.
-    pub is_slow: bool,
+    /// The way in which its device was made slow.
+    pub slow: Option<Slow>,
     /// The first series of kernels on which it works.
     pub since: &'static str,
     /// The first series of kernels that counts its requests.
@@ -58,19 +64,40 @@ pub enum Sight {
     Memory,
 }
 
+/// The way in which a device was made slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slow {
+    /// Each request takes this time, in milliseconds.
+    Service(u64),
+    /// Each request is held back in a layer above the disk.
+    Delay,
+    /// The emulator limits the operations per second. The guest cannot see that.
+    Limit,
+    /// One of its two disks has such a limit.
+    LimitOfOne,
+}
+
 /// Storage with a visible device and an ext4.
 const EXT4: Storage = Storage {
     name: "",
-    file_system: "ext4",
+    file_system: Some("ext4"),
     write_cache: Some("write back"),
     sight: Sight::Counted,
-    is_slow: false,
+    slow: None,
     since: "6.1",
     counted_since: "6.1",
 };
 
-/// All storage.
-pub const STORAGES: [Storage; 19] = [
+/// A server of NFS in the same guest, and in another one.
+const NFS: Storage =
+    Storage { name: "nfs", file_system: Some("nfs4"), write_cache: None, sight: Sight::Hidden, ..EXT4 };
+pub const REMOTE: Storage = Storage { name: "remote_nfs", ..NFS };
+
+/// A directory of the machine on which the guest runs.
+pub const SHARED: Storage = Storage { name: "shared", file_system: Some("virtiofs"), ..NFS };
+
+/// All storage within a guest.
+pub const STORAGES: [Storage; 21] = [
     Storage { name: "nvme", ..EXT4 },
     Storage { name: "scsi", ..EXT4 },
     Storage { name: "scsi_through", write_cache: Some("write through"), ..EXT4 },
@@ -80,28 +107,33 @@ pub const STORAGES: [Storage; 19] = [
     Storage { name: "nvme_user", ..EXT4 },
     // A disk that may have several paths: Linux 6.1 does not count its requests, and 6.12 does (tried).
     Storage { name: "nvme_tcp", counted_since: "6.12", ..EXT4 },
-    Storage { name: "xfs", file_system: "xfs", ..EXT4 },
-    Storage { name: "btrfs", file_system: "btrfs", ..EXT4 },
+    Storage { name: "xfs", file_system: Some("xfs"), ..EXT4 },
+    Storage { name: "btrfs", file_system: Some("btrfs"), ..EXT4 },
     Storage { name: "crypt", ..EXT4 },
     Storage { name: "thin", ..EXT4 },
     Storage { name: "raid", ..EXT4 },
-    Storage { name: "delay", is_slow: true, ..EXT4 },
-    Storage { name: "throttled", is_slow: true, ..EXT4 },
-    Storage { name: "overlay", file_system: "overlay", ..EXT4 },
-    Storage { name: "memory", file_system: "tmpfs", write_cache: None, sight: Sight::Memory, ..EXT4 },
-    Storage { name: "nfs", file_system: "nfs4", write_cache: None, sight: Sight::Hidden, ..EXT4 },
+    Storage { name: "delay", slow: Some(Slow::Delay), ..EXT4 },
+    Storage { name: "timed", write_cache: Some("write through"), slow: Some(Slow::Service(TIMED_MS)), ..EXT4 },
+    Storage { name: "throttled", slow: Some(Slow::Limit), ..EXT4 },
+    Storage { name: "stripe", slow: Some(Slow::LimitOfOne), ..EXT4 },
+    Storage { name: "overlay", file_system: Some("overlay"), ..EXT4 },
+    Storage { name: "memory", file_system: Some("tmpfs"), write_cache: None, sight: Sight::Memory, ..EXT4 },
+    NFS,
     // Debian's 6.1.0-56 does not mount it: its server, ksmbd, has no share IPC$ (BAD_NETWORK_NAME).
-    Storage { name: "smb", since: "6.12", file_system: "cifs", write_cache: None, sight: Sight::Hidden, ..EXT4 },
+    Storage { name: "smb", since: "6.12", file_system: Some("cifs"), write_cache: None, sight: Sight::Hidden, ..EXT4 },
 ];
 
-/// The deviations of a document, each as a sentence.
-pub fn deviations(storage: &Storage, device: &str, document: &Value, is_complete: bool) -> Vec<String> {
+/// The time of a request on the disk `timed`, in milliseconds (`jobs.sh`).
+const TIMED_MS: u64 = 20;
+
+/// The deviations of a document, each as a sentence. `names` are those of the device and of its slow disk.
+pub fn deviations(storage: &Storage, names: &str, document: &Value, is_complete: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     // 2
     let target = &document["run"]["targets"][0];
-    let device = Some(device).filter(|device| !device.is_empty());
-    let expected =
-        [("file_system", Some(storage.file_system)), ("device", device), ("write_cache", storage.write_cache)];
+    let mut names = names.split_whitespace();
+    let (device, slow_disk) = (names.next(), names.next());
+    let expected = [("file_system", storage.file_system), ("device", device), ("write_cache", storage.write_cache)];
     for (key, expected) in expected {
         if target[key].as_str() != expected {
             wrong.push(format!("{key} is {}, not {expected:?}", target[key]));
@@ -122,10 +154,15 @@ pub fn deviations(storage: &Storage, device: &str, document: &Value, is_complete
             }
             continue;
         }
-        // 3, 4
+        // 3, 4, 5
         let claim = if is_exempt(storage, cell) { None } else { false_claim(storage.sight, cell) };
-        let found = [claim, false_bottleneck(storage, cell)];
-        let facts = || ["state", "io", "marks", "limited_by"].map(|key| cell[key].to_string()).join(" ");
+        let slow = storage.slow.filter(|_| matches!(cell["program"].as_str(), Some("randread" | "commit")));
+        let found = match slow {
+            Some(slow) => [claim, false_bottleneck(slow, slow_disk, cell), false_time(slow, cell)],
+            None => [claim, None, None],
+        };
+        let keys = ["state", "io", "marks", "limited_by", "latency_ns"];
+        let facts = || keys.map(|key| cell[key].to_string()).join(" ");
         wrong.extend(found.into_iter().flatten().map(|problem| format!("{test} {problem}: {}", facts())));
     }
     wrong
@@ -155,7 +192,7 @@ fn claim(cell: &Value) -> Option<Claim> {
 /// (`cache`), and the few bytes of `smoke` decide nothing.
 fn is_exempt(storage: &Storage, cell: &Value) -> bool {
     let program = cell["program"].as_str();
-    program == Some("local_mix") || (storage.file_system == "btrfs" && program == Some("smallfb"))
+    program == Some("local_mix") || (storage.file_system == Some("btrfs") && program == Some("smallfb"))
 }
 
 /// A claim that is false, or that is called unverified without reason (3).
@@ -184,11 +221,52 @@ fn false_claim(sight: Sight, cell: &Value) -> Option<&'static str> {
 }
 
 /// A bottleneck other than the slow device (4).
-fn false_bottleneck(storage: &Storage, cell: &Value) -> Option<&'static str> {
-    let waits = storage.is_slow && matches!(cell["program"].as_str(), Some("randread" | "commit"));
-    let what = cell["limited_by"]["what"].as_str();
-    (waits && !matches!(what, Some("device" | "journal" | "n.m.")))
-        .then_some("has another bottleneck than the slow device")
+fn false_bottleneck(slow: Slow, slow_disk: Option<&str>, cell: &Value) -> Option<&'static str> {
+    let is_hidden = matches!(slow, Slow::Limit | Slow::LimitOfOne);
+    match cell["limited_by"]["what"].as_str() {
+        Some("device") | Some("latency") if slow == Slow::LimitOfOne => {
+            let evidence = cell["limited_by"]["evidence"].as_str().unwrap_or_default();
+            let is_named = slow_disk.is_some_and(|disk| evidence.contains(disk));
+            (!is_named).then_some("does not name the slow disk")
+        }
+        Some("latency") if is_hidden => None,
+        Some("device" | "journal" | "n.m.") => None,
+        _ => Some("has another bottleneck than the slow device"),
+    }
+}
+
+/// A median time that the device cannot have (5).
+fn false_time(slow: Slow, cell: &Value) -> Option<&'static str> {
+    let Slow::Service(millis) = slow else { return None };
+    let is_read = cell["program"] == "randread";
+    let (least, median) = (millis * 1_000_000, cell["latency_ns"]["p50"].as_u64().unwrap_or_default());
+    (is_read && !(least..=least + least / 2).contains(&median)).then_some("has another time than the device")
+}
+
+/// The deviations of a choice between the storage and a slower disk, of the name [`SLOWER`] (6).
+pub fn false_choices(storage: &Storage, document: &Value) -> Vec<String> {
+    let comparisons = document["run"]["choice"]["comparisons"].as_array().cloned().unwrap_or_default();
+    let is_faster = |one: &Value, name: &str| one["verdict"] == "faster" && one["faster"] == name;
+    let is_wrong = |one: &&Value| is_faster(one, SLOWER);
+    let mut wrong: Vec<String> =
+        comparisons.iter().filter(is_wrong).map(|one| format!("false choice: {one}")).collect();
+    let mut reads = comparisons.iter().filter(|one| one["program"] == "randread");
+    if storage.sight == Sight::Counted && !reads.any(|one| is_faster(one, CHOSEN)) {
+        wrong.push(format!("random reads are not faster than on the slower disk: {comparisons:?}"));
+    }
+    wrong
+}
+
+/// The names of the targets of a choice: the storage, and a slower disk.
+pub const CHOSEN: &str = "chosen";
+pub const SLOWER: &str = "slower";
+
+/// The deviation of a document of `verify --check` (7).
+pub fn false_records(document: &Value) -> Option<String> {
+    let kinds = document["cuts"][0]["kinds"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let sum = |key: &str| kinds.iter().filter_map(|kind| kind[key].as_u64()).sum::<u64>();
+    let (promised, lost) = (sum("acknowledged"), sum("missing") + sum("torn") + sum("stale"));
+    (promised == 0 || lost > 0).then(|| format!("{lost} of {promised} records are lost: {document}"))
 }
 
 /// The recorded run is one on ext4 on a virtio disk with a write-back cache.
@@ -215,9 +293,42 @@ fn deviations_of_a_document_are_found() {
     }
     let hidden = deviations(&Storage { sight: Sight::Hidden, ..EXT4 }, "vda", &document, true);
     assert_eq!(hidden.len(), 13, "{hidden:?}");
-    let slow = found(Storage { is_slow: true, ..EXT4 }, "vda", "/cells/5/limited_by/what", json!("cpu"));
-    assert!(slow.contains("another bottleneck"), "{slow}");
+    let slow = |slow: Slow, names: &str, part: &str, value: Value| {
+        found(Storage { slow: Some(slow), ..EXT4 }, names, part, value)
+    };
+    let bottleneck = "/cells/5/limited_by/what";
+    assert!(slow(Slow::Limit, "vda", bottleneck, json!("cpu")).contains("another bottleneck"));
+    assert!(!slow(Slow::Limit, "vda", bottleneck, json!("latency")).contains("randread"));
+    assert!(slow(Slow::Delay, "vda", bottleneck, json!("latency")).contains("another bottleneck"));
+    assert!(!slow(Slow::LimitOfOne, "vda vda", bottleneck, json!("device")).contains("slow disk"));
+    assert!(slow(Slow::LimitOfOne, "vda vdb", bottleneck, json!("device")).contains("does not name"));
+    let time = "/cells/5/latency_ns/p50";
+    assert!(!slow(Slow::Service(20), "vda", time, json!(21_000_000)).contains("another time"));
+    for false_ in [19_000_000, 31_000_000] {
+        assert!(slow(Slow::Service(20), "vda", time, json!(false_)).contains("another time"));
+    }
     assert!(deviations(&EXT4, "sda", &document, true)[0].contains("device is"));
     let counted_later = Storage { counted_since: "6.12", ..EXT4 };
     assert_eq!(["6.1", "6.12"].map(|series| counted_later.on(series).sight), [Sight::Hidden, Sight::Counted]);
+}
+
+#[test]
+fn a_choice_of_the_slower_disk_is_found() {
+    let found = |storage: Storage, faster: Option<&str>| {
+        let verdict = if faster.is_some() { "faster" } else { "undecided" };
+        let comparison = json!({"program": "randread", "verdict": verdict, "faster": faster});
+        false_choices(&storage, &json!({"run": {"choice": {"comparisons": [comparison]}}})).len()
+    };
+    let hidden = Storage { sight: Sight::Hidden, ..EXT4 };
+    assert_eq!([Some(CHOSEN), Some(SLOWER), None].map(|faster| found(EXT4, faster)), [0, 2, 1]);
+    assert_eq!([Some(CHOSEN), Some(SLOWER), None].map(|faster| found(hidden, faster)), [0, 1, 0]);
+}
+
+#[test]
+fn lost_records_and_no_records_are_found() {
+    let found = |promised: u64, torn: u64| {
+        let kind = json!({"acknowledged": promised, "missing": 0, "torn": torn, "stale": 0});
+        false_records(&json!({"cuts": [{"kinds": [kind]}]})).is_some()
+    };
+    assert_eq!([found(9, 0), found(9, 1), found(0, 0)], [false, true, true]);
 }
