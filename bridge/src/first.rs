@@ -166,11 +166,12 @@ impl Ranks<'_> {
         ranks.iter().map(|rank| self.names[*rank].as_str()).collect::<Vec<&str>>().join(", ")
     }
 
-    /// Ends all other ranks, and waits for their programs. Ends the whole job if one does not answer.
+    /// Ends all other ranks, and waits for their programs. Ends the whole job if one does not answer. Then lets all end
+    /// MPI at the same time, because each waits only a few seconds for the others (`END`).
     fn end(&self) {
         let others = 1..self.names.len();
         others.clone().for_each(|rank| send_to(self.world, rank, FromFirst::End));
-        let mut left: Vec<usize> = others.collect();
+        let mut left: Vec<usize> = others.clone().collect();
         let began = Instant::now();
         while !left.is_empty() {
             match arrived(self.world) {
@@ -183,5 +184,6 @@ impl Ranks<'_> {
                 _ => {}
             }
         }
+        others.for_each(|rank| send_to(self.world, rank, FromFirst::End));
     }
 }

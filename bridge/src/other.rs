@@ -21,7 +21,7 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child) -> u8 {
             Some(bytes) => child.answer(&bytes),
             None => {
                 let _ = child.end();
-                send_to_first(world, ToFirst::Bye);
+                leave(world);
                 return 0;
             }
         }
@@ -29,8 +29,14 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child) -> u8 {
     let how = how_it_ended(&child.end());
     send_to_first(world, ToFirst::Gone(how.into_bytes()));
     while answer(world).is_some() {}
-    send_to_first(world, ToFirst::Bye);
+    leave(world);
     0
+}
+
+/// Tells the first rank that the program has ended, and waits until all have.
+fn leave(world: &SimpleCommunicator) {
+    send_to_first(world, ToFirst::Bye);
+    while answer(world).is_some() {}
 }
 
 /// Waits for the answer of the first rank, and answers its questions for the time meanwhile. `None` if the run is over.

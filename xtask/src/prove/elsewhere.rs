@@ -1,4 +1,4 @@
-//! Runs the tests in guests completely: all stacks of the guard and the main job on all storage, on each kernel, and 30
+//! Runs the tests in guests completely: all stacks of the guard and the jobs on all storage, on each kernel, and 30
 //! power cuts with each setting. `cargo xtask test` runs the cheapest stacks.
 
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub const GUARD: Experiment = Experiment {
     judge: guard,
 };
 
-/// The main job on the storage of two kernels.
+/// The jobs on the storage of two kernels.
 pub const JOBS: Experiment =
     Experiment { name: "elsewhere-jobs", command: &benchmark("jobs"), figures: 2, judge: jobs };
 
@@ -78,8 +78,10 @@ fn guard(line: &Value) -> Option<Figure> {
 fn jobs(line: &Value) -> Option<Figure> {
     let (storages, wrong) = (line["storages"].as_u64()?, line["wrong"].as_u64()?);
     Some(Figure {
-        what: format!("the job quick on the storage of Linux {} (emulated)", line["kernel"].as_str()?),
-        asked: format!("at least {STORAGES} kinds of storage, 0 false names, states and warnings"),
+        what: format!("the jobs on the storage of Linux {} (emulated)", line["kernel"].as_str()?),
+        asked: format!(
+            "at least {STORAGES} kinds of storage, 0 false names, states, warnings, bottlenecks and choices"
+        ),
         measured: format!("{storages} kinds, {wrong} false"),
         reached: storages >= STORAGES && wrong == 0,
     })

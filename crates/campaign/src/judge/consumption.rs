@@ -231,7 +231,10 @@ fn server(runs: &[&PhaseResult], workers: Option<Nanos>) -> Option<ServerWork> {
             work.is_lowest &= !below.any(|layer| layer.used.did_anything());
         }
     }
-    Some(servers.into_values().max_by_key(|work| work.busiest).unwrap_or_default())
+    // A busier server does not hide the waits of another one.
+    let waited = servers.values().map(|work| work.waited).max().unwrap_or_default();
+    let busiest = servers.into_values().max_by_key(|work| work.busiest);
+    Some(busiest.map_or_else(ServerWork::default, |work| ServerWork { waited, ..work }))
 }
 
 /// The work of the journal in all rounds. `None` if there is no visible journal.

@@ -2,7 +2,7 @@
 //! on blank disks, and its file system is mounted. `storages` judges the documents of these commands:
 //!
 //!   - the preset `smoke`, which has every test, and the preset `quick`, which measures;
-//!   - `verify --write`, which is killed, and `verify --check`;
+//!   - `verify --write`, which is killed, and `verify --check`. That is no power cut: it shows that both work;
 //!   - `choose` between the storage and a slower disk;
 //!   - the preset `device`, which reads the device itself, if it is visible.
 //!
@@ -160,7 +160,9 @@ fn try_storage(guest: &mut Guest, storage: &Storage) -> Result<Vec<String>, Stri
         let job = format!("job {name} {job}");
         judge(guest, &job, &|document| deviations(storage, &device, document, is_complete))?;
     }
-    judge(guest, &format!("records {name}"), &|document| false_records(document).into_iter().collect())?;
+    if storage.sight != Sight::Memory {
+        judge(guest, &format!("records {name}"), &|document| false_records(document).into_iter().collect())?;
+    }
     judge(guest, &format!("choice {CHOSEN} {SLOWER}"), &|document| false_choices(storage, document))?;
     if let Some(node) = device.split_whitespace().next().filter(|_| storage.sight == Sight::Counted) {
         let raw = Storage { file_system: None, ..*storage };
@@ -200,11 +202,11 @@ fn try_shared(machine: &Machine) -> Result<Vec<String>, String> {
     fs::create_dir(&shared).map_err(|error| error.to_string())?;
     let mut daemon = Command::new(testkit::tool("setpriv").ok_or("setpriv is not installed")?);
     daemon.args(["--pdeathsig", "KILL", "--", VIRTIOFSD, "-f", "-o"]).arg(format!("source={}", shared.display()));
-    daemon.arg(format!("--socket-path={}", socket.display())).stdout(Stdio::null()).stderr(Stdio::null());
-    let _daemon = testkit::Running(daemon.spawn().map_err(|error| format!("{VIRTIOFSD}: {error}"))?);
+    daemon.arg(format!("--socket-path={}", socket.display())).stdout(Stdio::null());
+    let mut daemon = testkit::Running(daemon.spawn().map_err(|error| format!("{VIRTIOFSD}: {error}"))?);
     let began = Instant::now();
     while !socket.exists() {
-        if began.elapsed() > STEP {
+        if began.elapsed() > STEP || daemon.0.try_wait().is_ok_and(|ended| ended.is_some()) {
             return Err(format!("{VIRTIOFSD} does not start"));
         }
         thread::sleep(Duration::from_millis(100));
@@ -220,8 +222,12 @@ fn try_shared(machine: &Machine) -> Result<Vec<String>, String> {
         "-device".to_owned(),
         "vhost-user-fs-pci,chardev=shared,tag=shared".to_owned(),
     ];
-    let mut guest = boot(machine, Hardware { arguments: arguments.into(), ..Hardware::with(PROCESSORS) })?;
-    try_storage(&mut guest, &SHARED)
+    let found = boot(machine, Hardware { arguments: arguments.into(), ..Hardware::with(PROCESSORS) })
+        .and_then(|mut guest| try_storage(&mut guest, &SHARED));
+    drop(daemon);
+    // The daemon names this file after its socket. An error means that it wrote none.
+    let _ = fs::remove_file(format!("/run/virtiofsd/{}.pid", socket.display().to_string().replace('/', ".")));
+    found
 }
 
 /// Runs the commands on all storage of a kernel whose name contains one of the words, or on all if there is no word.

@@ -58,7 +58,7 @@ job() {
 
 # Prints the document of a check of records, whose writer was killed: records NAME
 records() {
-    writer="timeout -s KILL 3 diskperf verify /mnt/job --write"
+    writer="timeout -s KILL 3 diskperf verify /mnt/job --write --yes"
     case $1 in
         *_user) su user -c "$writer" > /tmp/records 2> /dev/null ;;
         *) $writer > /tmp/records 2> /dev/null ;;

@@ -1,6 +1,6 @@
-//! The static program in guests: the main job on storage that this machine does not have, on two kernels, and power
-//! cuts. Prints lines of JSON, which `cargo xtask prove elsewhere-jobs elsewhere-power` judges. Needs root, QEMU and
-//! the kernels that `cargo xtask test` downloads. Takes an hour.
+//! The static program in guests: jobs on storage that this machine does not have, on two kernels, and power cuts.
+//! Prints lines of JSON, which `cargo xtask prove elsewhere-jobs elsewhere-power` judges. Needs root, QEMU and the
+//! kernels that `cargo xtask test` downloads. Takes more than an hour.
 //!
 //! ```text
 //!   cargo bench --package diskperf --bench elsewhere -- power

@@ -35,8 +35,8 @@ use crate::ui::run_results::{MOST_FAILURES, print_failures};
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(4);
 
-/// The most simulations of a step with several points. Ours: a machine, its results and their lines take about 50 KB for
-/// each. With 10,000, a sweep of 100,000 points took 470 MB (`cargo bench --package overhead --bench sweeps`).
+/// The most simulations of a step with several points. Ours: a machine, its results and their lines take about 50 KB
+/// for each. With 10,000, a sweep of 100,000 points took 470 MB (`cargo bench --package overhead --bench sweeps`).
 const MOST_RUNS: usize = 1_000;
 
 /// The facts that are known once all points were checked.

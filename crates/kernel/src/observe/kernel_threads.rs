@@ -1,5 +1,5 @@
-//! Times of kernel threads: write-back, journals, loop devices. A program's CPU time does not include
-//! theirs, although the program caused the work.
+//! The times of kernel threads: write-back, journals, loop devices. A program's CPU time does not include their CPU
+//! time, although the program caused the work.
 
 use std::collections::HashMap;
 

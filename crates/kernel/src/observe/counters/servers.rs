@@ -113,7 +113,7 @@ impl Served {
         ServerTimes(self.fuse.iter().map(|(server, _)| thread_times(&server.process)).collect())
     }
 
-    /// The servers with any CPU time between two readings, and those of these kernel threads that serve our stack, if
+    /// The servers with any work between two readings, and those of these kernel threads that serve our stack, if
     /// there may be any. `None` if some servers are not visible.
     pub(crate) fn since(
         &self,
@@ -150,7 +150,8 @@ impl Served {
                 }
             }
         }
-        Some(servers.into_values().filter(|server| server.cpu > Nanos::ZERO || server.is_kernel).collect())
+        let had_work = |server: &Server| server.cpu + server.waited > Nanos::ZERO || server.is_kernel;
+        Some(servers.into_values().filter(had_work).collect())
     }
 
     /// The parts of our stack that kernel threads serve.

@@ -86,7 +86,7 @@ pub struct ServerWork {
     pub busiest: Nanos,
     /// CPU time of all its threads.
     pub cpu: Nanos,
-    /// Upper bound of the time in which its threads waited for a processor.
+    /// Upper bound of the time in which its threads waited for a processor, or those of another server.
     pub waited: Nanos,
     /// CPU time of all kernel threads on the machine, if it consists of kernel threads.
     pub of_workers: Option<Nanos>,

@@ -198,8 +198,8 @@ fn by_memory(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)
 }
 
 /// Names the owner of the time in which the programs were blocked for half of the time or more:
-///   1. The server of their I/O, if it worked for most of the time. If it worked, or waited for a processor, for a third
-///      of the blocked time, the devices above it may have waited for it, and nothing else is named.
+///   1. The server of their I/O, if it worked for most of the time. If it worked, or waited for a processor, for a
+///      third of the blocked time, the devices above it may have waited for it, and nothing else is named.
 ///   2. Flushes or throttling at the dirty limit. Flushes may have waited for discards that were most of the device's
 ///      work, but not for this program.
 ///   3. A journal that is too small: each commit was half full, and one followed the other. If the device is saturated,
