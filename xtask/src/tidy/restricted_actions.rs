@@ -76,7 +76,7 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 54] = [
+const PLACES: [(&str, &[Deed], &str); 55] = [
     ("bridge/src/child.rs", &[Run], "diskperf, and itself to begin a session"),
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
@@ -89,6 +89,7 @@ const PLACES: [(&str, &[Deed], &str); 54] = [
     ("crates/campaign/src/run_writer.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/src/verification/manual_power_cut.rs", &[Date], "a random seed, if none is given"),
     ("crates/powercut/src/writers.rs", &[Delete], "records that it wrote in a folder of its own, and takes back"),
+    ("crates/diskperf/benches/elsewhere/jobs.rs", &[Delete], "the file with the number of a daemon that it has ended"),
     ("crates/diskperf/tests/devices/output/mod.rs", &[Delete], "a name in the test's own folder"),
     ("crates/diskperf/tests/devices/output/races.rs", &[Delete], "names in the test's own folder"),
     ("crates/diskperf/tests/devices/output/files.rs", &[Delete], "names in the test's own folder"),
