@@ -300,10 +300,12 @@ pub(crate) fn operations(times: &Durations) -> Vec<OperationTimes> {
     all.collect()
 }
 
-/// The bytes that had to be fetched, if fewer were fetched than read: some blocks may have been touched before.
+/// The bytes that had to be fetched, if fewer were fetched than read, or if some had been in the page cache: some
+/// blocks may have been touched before.
 pub(crate) fn seen_again(phase: &Phase, parts: &[ProgramResult], counters: &Counters) -> Option<u64> {
     let read: u64 = parts.iter().map(|part| part.tally.bytes_read).sum();
     let is_less = counters.accounts.is_some_and(|accounts| accounts.fetched < read);
     let done = |part: &ProgramResult| part.tally.count(OpKind::ReadAt) + part.tally.count(OpKind::WriteAt);
-    if is_less { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
+    let had_been_cached = counters.memory.refaults.is_some_and(|pages| pages > 0);
+    if is_less || had_been_cached { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
 }

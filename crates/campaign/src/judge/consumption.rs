@@ -9,7 +9,7 @@ use stats::judge::bottleneck::{
     Consumption, DeviceWork, JournalWork, ProcessWork, ServerWork, Writeback, allowance, held_back,
 };
 use units::Nanos;
-use workload::{Counters, IoLimit, Issue, Layer, OpKind, Phase, Steps};
+use workload::{CacheState, Counters, IoLimit, Issue, Layer, OpKind, Phase, Steps};
 
 /// Sums up the kept rounds of a phase. A simulated machine knows exactly how long its device was busy, and throttles
 /// nothing.
@@ -63,7 +63,7 @@ pub fn gather(
         journal: if is_simulated { Some(JournalWork::default()) } else { journal(runs).filter(|_| waits) },
         workers,
         memory_stall: seen(|counters| counters.pressure.memory),
-        refaulted: refaulted(runs),
+        refaulted: refaulted(runs, is_command),
         scheduled: sum(parts().map(|part| phase.steps.scheduled(units(part)))).filter(|_| phase.steps.is_paced()),
         paused: parts().map(|part| phase.steps.paused(units(part))).sum(),
         device: device(runs, places, is_simulated).filter(|_| waits),
@@ -184,12 +184,15 @@ fn beside(runs: &[&PhaseResult]) -> Option<f64> {
 }
 
 /// The share of the fetched bytes that had been in the page cache shortly before (refaults). `None` if little of the
-/// data read was fetched.
-fn refaulted(runs: &[&PhaseResult]) -> Option<f64> {
+/// data read was fetched. The first reads of cold files do not count: diskperf evicted these bytes before the phase, or
+/// the kernel did, for which it keeps a note that makes them refaults.
+fn refaulted(runs: &[&PhaseResult], is_command: bool) -> Option<f64> {
     let mut pages = 0;
     let mut fetched = 0;
     for run in runs {
-        pages += run.counters.memory.refaults?;
+        let is_cold = run.cache == CacheState::Cold && !is_command;
+        let first = if is_cold { run.first_reads.unwrap_or(run.tally().bytes_read) } else { 0 };
+        pages += run.counters.memory.refaults?.saturating_sub(first / PAGE);
         fetched += run.counters.accounts?.fetched;
     }
     let read: u64 = runs.iter().map(|run| run.tally().bytes_read).sum();
@@ -259,7 +262,7 @@ mod tests {
     use stats::Bottleneck;
     use stats::judge::bottleneck::{limited_by, owners};
     use workload::programs::classic1983::Classic;
-    use workload::{CpuTime, DeviceUse, Journal, Program};
+    use workload::{Accounts, CpuTime, DeviceUse, Journal, Program};
 
     use super::*;
 
@@ -294,6 +297,23 @@ mod tests {
                 assert_eq!(limited_by(&used).0.what, Bottleneck::Device);
             }
         }
+    }
+
+    #[test]
+    fn only_repeated_reads_of_cold_files_had_been_in_the_page_cache() {
+        let (_, result) = performed(Classic::Read8192, 1);
+        let mut run = result.phases.into_iter().next().expect("a phase");
+        let read = run.tally().bytes_read;
+        run.counters.memory.refaults = Some(read / PAGE);
+        run.counters.accounts = Some(Accounts { fetched: read, ..Accounts::default() });
+        let mut share = |cache: CacheState, first_reads: Option<u64>, is_command: bool| {
+            (run.cache, run.first_reads) = (cache, first_reads);
+            refaulted(&[&run], is_command)
+        };
+        assert_eq!(share(CacheState::Cold, None, false), Some(0.0));
+        assert_eq!(share(CacheState::Cold, Some(read / 4), false), Some(0.75));
+        assert_eq!(share(CacheState::Cold, None, true), Some(1.0));
+        assert_eq!(share(CacheState::Warm, None, false), Some(1.0));
     }
 
     fn ext4(options: &[&str]) -> Place {
