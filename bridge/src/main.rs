@@ -84,7 +84,7 @@ fn end_mpi(universe: Universe, exit: u8, is_first: bool) {
     let _ = thread::Builder::new().spawn(move || {
         thread::sleep(END);
         if is_first {
-            eprintln!("remark: MPI did not end within {} s; diskperf ends without it", END.as_secs());
+            eprintln!("remark: MPI did not end within {} s; diskperf-mpi ends without it", END.as_secs());
         }
         low_level::exit(exit.into());
     });

@@ -42,7 +42,7 @@ pub enum FromFirst {
     Answer(Vec<u8>),
     /// A question for the time of its clock.
     Clock,
-    /// The run is over.
+    /// The run is over. The second time: all programs have ended.
     End,
 }
 

@@ -8,7 +8,7 @@ use super::{Experiment, Figure};
 /// Situations of the guard on a kernel, at least.
 const SITUATIONS: u64 = 40;
 
-/// Storage on which the main job runs on a kernel, at least.
+/// Storage on which the jobs run on a kernel, at least.
 const STORAGES: u64 = 12;
 
 /// Power cuts with a setting.

@@ -184,16 +184,18 @@ fn beside(runs: &[&PhaseResult]) -> Option<f64> {
 }
 
 /// The share of the fetched bytes that had been in the page cache shortly before (refaults). `None` if little of the
-/// data read was fetched. The first reads of cold files do not count: diskperf evicted these bytes before the phase, or
-/// the kernel did, for which it keeps a note that makes them refaults.
+/// data read was fetched. The first reads of cold files do not count: diskperf evicted these bytes before the phase. If
+/// the kernel did so before diskperf, they are refaults, too.
 fn refaulted(runs: &[&PhaseResult], is_command: bool) -> Option<f64> {
     let mut pages = 0;
     let mut fetched = 0;
     for run in runs {
         let is_cold = run.cache == CacheState::Cold && !is_command;
-        let first = if is_cold { run.first_reads.unwrap_or(run.tally().bytes_read) } else { 0 };
-        pages += run.counters.memory.refaults?.saturating_sub(first / PAGE);
-        fetched += run.counters.accounts?.fetched;
+        let own = run.counters.accounts?.fetched;
+        // Without a number, all reads are first reads.
+        let again = if is_cold { run.first_reads.map_or(0, |first| own.saturating_sub(first)) } else { own };
+        pages += run.counters.memory.refaults?.min(again / PAGE);
+        fetched += own;
     }
     let read: u64 = runs.iter().map(|run| run.tally().bytes_read).sum();
     (fetched > 0 && fetched >= read / 10 && read > 0).then(|| (pages * PAGE) as f64 / fetched as f64)
@@ -314,6 +316,10 @@ mod tests {
         assert_eq!(share(CacheState::Cold, Some(read / 4), false), Some(0.75));
         assert_eq!(share(CacheState::Cold, None, true), Some(1.0));
         assert_eq!(share(CacheState::Warm, None, false), Some(1.0));
+        // diskperf's own eviction is none of the kernel's: then all refaults are of repeated reads.
+        run.counters.memory.refaults = Some(read / 2 / PAGE);
+        (run.cache, run.first_reads) = (CacheState::Cold, Some(read / 4));
+        assert_eq!(refaulted(&[&run], false), Some(0.5));
     }
 
     fn ext4(options: &[&str]) -> Place {

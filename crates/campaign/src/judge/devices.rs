@@ -63,7 +63,8 @@ fn is_compressed(run: &PhaseResult) -> bool {
 /// The bytes that the device had to read. With direct I/O, repeated reads go to the device, too.
 pub(super) fn wanted(is_direct: bool, run: &PhaseResult) -> Wanted {
     let read = run.tally().bytes_read;
-    match run.first_reads.filter(|first| *first < read && !is_direct) {
+    let is_less = run.counters.accounts.is_some_and(|accounts| accounts.fetched < read);
+    match run.first_reads.filter(|first| *first < read && !is_direct && is_less) {
         Some(first) => Wanted::First(first),
         None => Wanted::All(read),
     }

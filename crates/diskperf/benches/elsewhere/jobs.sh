@@ -1,4 +1,4 @@
-# Shell functions that prepare storage for the main job in a guest, and remove it again.
+# Shell functions that prepare storage for the jobs in a guest, and remove it again.
 # `NAME_up` mounts the storage NAME at /mnt/job and prints the name of its device; `NAME_down` removes it. The disks are
 # found by their sizes in MiB:
 #   1001, 1002      two namespaces of one NVMe disk

@@ -21,7 +21,7 @@
 
 use serde_json::{Value, json};
 
-/// Storage in a guest on which the main job runs.
+/// Storage in a guest on which the jobs run.
 #[derive(Clone, Copy)]
 pub struct Storage {
     /// The name of its functions in `jobs.sh`.

@@ -76,7 +76,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "too little page cache: data were read again",
         says: "Pages were evicted from the page cache and read again. More memory would help, a faster disk less so.",
         when: "Half of the bytes that the device read had been in the page cache shortly before, and the test waited \
-               for them.",
+               for them. First reads of cold files do not count.",
         advice: "Give the run more memory (--cache), or use a smaller --size.",
     },
     Entry {
