@@ -9,7 +9,7 @@
 #   three times: read_8192           the same
 #   umount /dev/hp0g                 umount MOUNTPOINT
 #
-# Of the three runs the first clears the cache of what was there before; the other two should agree.
+# The first of the three runs clears the cache of earlier contents; the other two should agree.
 #
 # usage: paper-1983.sh DEVICE MOUNTPOINT      as root; DEVICE must be empty, and is formatted
 #
@@ -30,14 +30,14 @@ command -v "$diskperf" >/dev/null || {
     exit 2
 }
 
-# The original trusted its user; a device with anything on it is refused here.
+# The original script trusted its user. This one refuses a device that contains anything.
 if [ -n "$(wipefs --no-act --parsable "$device")" ]; then
     echo "error: $device holds something already:" >&2
     wipefs --no-act "$device" >&2
     exit 3
 fi
 
-# As csh prints it, with more digits: user and system seconds, elapsed, percent of the CPU.
+# The format of csh, with more digits: user and system seconds, elapsed time, percent of the CPU.
 TIMEFORMAT='%3Uu %3Ss %3R %P%%'
 
 echo "4K file system"

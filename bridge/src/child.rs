@@ -67,7 +67,7 @@ fn tell(problem: &str, hint: &str) -> Option<()> {
     OpenOptions::new().write(true).open(format!("/proc/self/fd/{to}")).ok()?.write_all(request.as_bytes()).ok()
 }
 
-/// The process that gets signals. `None` before its number may belong to another one.
+/// The process that receives the forwarded signals. `None` before its number can belong to another process.
 type Signalled = Arc<Mutex<Option<Pid>>>;
 
 /// The running program.

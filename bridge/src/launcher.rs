@@ -1,5 +1,5 @@
-//! The launcher's own count of ranks, which shows whether it is that of the linked MPI. The launcher of another MPI
-//! starts each rank as a world of its own, and each would measure alone.
+//! Compares the number of ranks that the launcher started with the number that the linked MPI sees. The launcher of
+//! another MPI starts each rank as a world of its own, and each would measure alone.
 
 use std::env;
 
@@ -10,7 +10,7 @@ const VARIABLES: [(&str, &str); 3] = [
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 ];
 
-/// What the launcher says about this rank.
+/// The number of ranks, and the number of this rank, according to the launcher.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Launched {
     /// The name of the variable, and the number of ranks in it.
@@ -30,12 +30,12 @@ impl Launched {
         Launched { size: set.map(|(name, size, _)| (name, size)), rank: set.and_then(|(_, _, rank)| rank) }
     }
 
-    /// True for one of the ranks that the launcher started.
+    /// True for the first of the ranks that the launcher started, and for every rank if their numbers are unknown.
     pub fn is_first(&self) -> bool {
         self.rank.is_none_or(|rank| rank == 0)
     }
 
-    /// Refuses a world of another size.
+    /// Returns an error if the linked MPI sees another number of ranks than the launcher started.
     pub fn check(&self, size: usize) -> Result<(), String> {
         match self.size {
             None if size == 1 => Err("diskperf-mpi was not started by mpirun or srun\n\

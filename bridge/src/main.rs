@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     let (rank, size) = (world.rank() as usize, world.size() as usize);
     let launched = launcher::Launched::here();
     if let Err(problem) = launched.check(size) {
-        // Ranks that do not know each other all find this. One of them says so.
+        // If the launcher belongs to another MPI, every rank finds this problem. Only the first one prints it.
         return ExitCode::from(if launched.is_first() { refused(&problem) } else { NOT_STARTED });
     }
     let exit = match Child::start(&options.words, rank, size) {
@@ -77,10 +77,10 @@ fn main() -> ExitCode {
 
 /// Ends MPI, together with all ranks. All programs have ended by then.
 ///
-/// In MPICH 4.0 over UCX, the first rank sometimes waits for another one that no longer answers (mended later by its
+/// In MPICH 4.0 over UCX, the first rank sometimes waits for another one that no longer answers (fixed later by its
 /// pull request 6596). Then every rank ends without MPI, and the launcher of MPICH ends with the status of the first.
 fn end_mpi(universe: Universe, exit: u8, is_first: bool) {
-    // Without a thread, MPI has no limit.
+    // If this thread does not start, MPI has no time limit.
     let _ = thread::Builder::new().spawn(move || {
         thread::sleep(END);
         if is_first {

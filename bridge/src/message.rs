@@ -1,5 +1,5 @@
-//! The messages between ranks. Each begins with its kind, so none is empty: the address of an empty buffer of Rust is
-//! one that Open MPI gives another meaning.
+//! The messages between ranks. Each begins with its kind, so none is empty: Open MPI gives another meaning to the
+//! address of an empty Rust buffer.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,12 +12,13 @@ const TO_FIRST: i32 = 1;
 const FROM_FIRST: i32 = 2;
 const CLOCK: i32 = 3;
 
-/// The time between two looks for a message. Waiting this way costs 1.2 to 1.8 % of a processor.
+/// The pause between two polls for a message. Waiting this way costs 1.2 to 1.8 % of a processor.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The time without such pauses while clocks are compared: they would make the round trip longer. Chosen: longer than
-/// the pause of the other rank, so the first round trip usually ends within it. Afterwards, a rank waits for others
-/// whose clocks are compared too, and one of them may be frozen.
+/// The time for which a rank polls without pauses while clocks are compared, because pauses would make the round trip
+/// longer. Chosen: longer than the pause of the other rank, so the first round trip usually ends within it. Afterwards,
+/// the rank polls with pauses again: it waits until the clocks of all other ranks are compared, and one of them may be
+/// frozen.
 const AWAKE: Duration = Duration::from_millis(5);
 
 /// A message of another rank to the first one.
@@ -102,8 +103,8 @@ pub fn send_to(world: &SimpleCommunicator, rank: usize, message: FromFirst) {
     world.process_at_rank(rank as i32).send_with_tag(&bytes[..], FROM_FIRST);
 }
 
-/// The pause after a look for a message that has not arrived for this time. A message that is expected at once has
-/// none at first.
+/// Returns the pause after a poll if the message has not arrived for this time. At first there is no pause if the
+/// message is expected at once.
 fn pause_after(waited: Duration, is_expected: bool) -> Duration {
     if is_expected && waited < AWAKE { Duration::ZERO } else { PAUSE }
 }

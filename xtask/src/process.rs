@@ -123,7 +123,7 @@ mod tests {
     fn cpu_time_includes_reaped_children() {
         assert_eq!(ticks("7 (a) b) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 9 9"), Some(127));
         assert_eq!(ticks("7 (a"), None);
-        // Until the inner shell has a tick of CPU time, on a processor of any speed.
+        // Computes until the inner shell has used a tick of CPU time, on a processor of any speed.
         let computes = "i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done";
         let inner = format!("until [ $(cut -d ' ' -f 14 /proc/$$/stat) -gt 0 ]; do {computes}; done");
         let mut command = Command::new("sh");

@@ -17,7 +17,7 @@ use crate::loss::mean;
 /// A term of the sum: for each cell, true if the term's number is added.
 type Holds = Vec<bool>;
 
-/// Rounds of reweighting, which turn least squares into least absolute errors. The mean error is what is compared.
+/// Rounds of reweighting, which turn least squares into least absolute errors, because mean errors are compared.
 const ROUNDS: usize = 25;
 
 /// Returns the mean error in percent of such a table with `numbers` numbers and declared interactions.

@@ -60,7 +60,7 @@ pub enum Event<'a> {
     AllWritten,
     /// The memory of the run cannot be limited.
     MemoryNotLimited { bytes: Bytes, why: &'a LimitError },
-    /// This machine cannot run a workload as it is written. The reason.
+    /// The reason why this machine cannot run a workload as it is written.
     WorkloadLimited(&'a str),
     /// io_uring works without one of its features.
     IoUringLimited { target: &'a str, program: &'a str, lack: &'a Degradation },

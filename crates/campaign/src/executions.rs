@@ -12,7 +12,7 @@ use crate::rounds::Turn;
 #[derive(Clone, Debug, Default)]
 pub struct Executions {
     pub(crate) runs: Vec<Execution>,
-    /// The failure around the program that ended it, if there was one.
+    /// The failure that ended the program from outside, such as that of its file system; `None` without one.
     broken: Option<Failure>,
 }
 
@@ -58,7 +58,8 @@ impl Executions {
         self.broken.get_or_insert(Failure { program: None, phase: broken.phase, message, hint });
     }
 
-    /// The executions on the host of this rank. An execution that some host did not finish is only that of the first.
+    /// The executions on the host of this rank. An execution that another host did not finish is only among those of
+    /// the first host.
     pub(crate) fn of_host(&self, rank: usize) -> Executions {
         let of_host = |run: &Execution| {
             let result = match rank.checked_sub(1) {

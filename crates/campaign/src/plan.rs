@@ -78,7 +78,7 @@ pub struct Fit {
     pub tried: u64,
     /// Bytes that the run writes to each target, at most, with its trials.
     pub most_written: Option<Bytes>,
-    /// True if a comparison with more rounds than were planned keeps that limit, too: the user set it.
+    /// True if the user set that limit. Then a comparison keeps it even if it has more rounds than planned.
     pub is_strict: bool,
 }
 

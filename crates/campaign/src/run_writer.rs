@@ -91,8 +91,8 @@ pub struct RunWriter {
     executions: Vec<Execution>,
     cells: Vec<(usize, Cell)>,
     decided: String,
-    /// The next attempt to store waits for this number of executions. A full store would otherwise be given all of them
-    /// after each execution.
+    /// The number of executions at which the next attempt to store is made. Otherwise, each execution would send all of
+    /// them to a full store again.
     patience: usize,
     /// Remarks of the run so far.
     remarks: Remarks,

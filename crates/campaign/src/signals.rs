@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use units::Nanos;
 
-/// The time after which the handlers of signals that came together have run. A choice: far more than a handler needs.
+/// The time after which the handlers of signals that came together have run. Chosen: far more than a handler needs.
 const HANDLED: Duration = Duration::from_millis(50);
 
 /// The error if signals cannot be handled.

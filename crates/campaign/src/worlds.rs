@@ -32,12 +32,12 @@ use crate::targets::{Target, are_simulated};
 /// Longest wait for idle devices before each phase, in runs that must fit into a time and in runs until a steady rate.
 const BRIEFLY: Nanos = Nanos::from_millis(300);
 
-/// Rest of the devices before an execution for predictions. That of `probe` before it uses up a bucket, so that the
+/// Rest of the devices before an execution for predictions. `probe` rests as long before it uses up a bucket, so the
 /// same buckets are full.
 const REST: Nanos = probe::Settings::REAL.rest;
 
-/// Attempts at a program that a signal suspends each time. Whatever suspends it again and again, such as a limiter of
-/// CPU time, keeps doing so. Guess.
+/// Attempts at a program that a signal suspends each time. A cause that suspends it so often, such as a limiter of CPU
+/// time, will suspend it again. Guess.
 const HELD_AT_MOST: u32 = 10;
 
 /// A world of either kind.
@@ -208,8 +208,8 @@ impl AnyWorld {
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.methods)?;
         world.heed_holding(stop.held());
-        // Not otherwise: a device that is idle for long between rounds tidies up meanwhile, and never reaches a steady
-        // state.
+        // These runs wait only briefly. A device that is idle for long between rounds does its garbage collection
+        // meanwhile, and never reaches a steady state.
         if plan.limits().is_some() || plan.schedule.is_until_steady() {
             world.wait_for_calm(BRIEFLY);
         }

@@ -74,9 +74,9 @@ const SC780_FILE: Scope = File("machines/controller/sc780.toml");
 const SI9900_FILE: Scope = File("machines/controller/si9900.toml");
 const UDA50_FILE: Scope = File("machines/controller/uda50.toml");
 
-/// Everything that bends the results and that no fit varies. The frozen constants have the value of the fit from before
-/// 2026-11-21 among their others, the settings the alternatives of `crates/calibration/priors.toml`. The guesses are
-/// halved and doubled, unless the number has few possible values.
+/// Everything that affects the results and that no fit varies. The other values of a frozen constant include the one
+/// from the fit before 2026-11-21. Those of a setting are the alternatives in `crates/calibration/priors.toml`. The
+/// guesses are halved and doubled, unless the number has few possible values.
 const ASSUMPTIONS: &[Assumption] = &[
     new(Frozen, "controller.command", SC780_FILE, &["350us", "450us"]),
     new(Frozen, "controller.jitter", UDA50_FILE, &["25percent", "70percent"]),

@@ -98,8 +98,8 @@ fn limits() {
 
 /// A disk that answers one request after the other. A request takes a random time between half and one and a half times
 /// that of 128 KiB at `mib` MiB/s. The disk reads ahead, so that the work of the program between two requests does not
-/// add to it. The limit of a control group is not as true: it works in slices of 100 ms, and gives a file of seconds up
-/// to some percent more.
+/// add to it. The limit of a control group is less exact: it works in slices of 100 ms, so a file that takes seconds
+/// gets up to some percent more.
 fn disk(mib: u64, chance: Prng) -> Ground {
     let service = Duration::from_nanos(1_000_000_000 / 8 / mib);
     let knobs = Knobs { service, varying: Some(chance), queue: Queue::ReadsAhead, ..Knobs::default() };

@@ -4,9 +4,9 @@
 //! device in memory, with one job and two.
 //!
 //! Policy:
-//!   1. a turn runs diskperf and `t/io_uring` once, and either way of fio twice (`testkit::turns`);
+//!   1. a turn runs diskperf and `t/io_uring` once, and each of the two ways of fio twice (`testkit::turns`);
 //!   2. the best program is the one with the highest median;
-//!   3. the control is the ratio of the two runs of fio, in its better way.
+//!   3. the control is the ratio of fio's two runs in its better way.
 
 use std::env;
 use std::fs::File;
@@ -21,11 +21,12 @@ use testkit::memory_disk::MemoryDisk;
 use testkit::turns::{Bounds, order};
 use units::Prng;
 
-/// Turns before a load is decided, and before it is given up: at most those of the acceptance test, and enough for a
-/// standard error of 1 % in the control if a run scatters by 3 %, as they do on a quiet virtual disk.
+/// The least number of turns before a load is decided, and the most before it is given up. They are not above those of
+/// the acceptance test. They are enough for a standard error of 1 % in the control if runs scatter by 3 %, as on a
+/// quiet virtual disk.
 const BOUNDS: Bounds = Bounds { least: 9, most: 40, control: 0.01 };
 
-/// Seconds of each run: long against the start of a program, and 40 turns of four loads end within an hour.
+/// Seconds of each run: long compared with the start of a program, but 40 turns of four loads end within an hour.
 const SECONDS: u32 = 3;
 
 /// MiB of the file on a disk: more than the disk holds in its own buffer. In memory, it only has to be larger than the

@@ -22,7 +22,8 @@ use testkit::turns::{Bounds, order};
 /// The share of the time for which the open loop keeps the server busy, in percent.
 const LOAD: u32 = 70;
 
-/// Reads of our own loop next to each run, which measure the way to the server.
+/// The number of reads that the benchmark's own loop makes next to each run, to measure the time of the way to the
+/// server.
 const ALONE: usize = 4_000;
 
 /// The prediction of queueing theory.

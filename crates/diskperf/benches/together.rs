@@ -33,7 +33,7 @@ fn main() {
         format!("{name}={}", grounds[index].point().display())
     });
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    // The clock of quick and smoke: until durable, as a write that only returned has not reached a device.
+    // The preset measures until data are durable, as quick does: a write that only returned has not reached a device.
     let arguments =
         ["run", "smoke", &targets[0], &targets[1], "--together", "--size", "60MiB", "--rounds", "3", "--json"];
     let only = ["read_8192", "write_4096", "write_8192", "rewrite_8192"].into_iter().flat_map(|name| ["--only", name]);

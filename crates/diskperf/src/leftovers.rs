@@ -34,7 +34,7 @@ pub fn remove(
 pub fn release(run: &str, notify: &mut dyn FnMut(Event)) -> Result<Vec<Vacated>, Error> {
     let mut waits = |node: &Path| notify(Event::MkfsRuns { run, node });
     let mut outcome = Ok(Vec::new());
-    // Without readable notes, nothing was made, or nothing can be recognised.
+    // If the notes cannot be read, no file system was made, or none can be recognised.
     for volume in left_volumes_of(run, &mut waits).unwrap_or_default() {
         let erased = match volume {
             Ok(volume) => volume.erase().map(|vacated| (volume, vacated)).map_err(Error::from),

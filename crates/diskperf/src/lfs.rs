@@ -207,7 +207,8 @@ pub fn was_interrupted(stopped: Option<ProgramFailure>) -> bool {
     stopped.is_some_and(|stopped| stopped.failure.reason == Reason::Interrupted)
 }
 
-/// The remark about keeping reads out of memory. It claims nothing about a flush file: its effect is not checked.
+/// The remark about how diskperf keeps reads from being served by the page cache. It claims nothing about a flush file,
+/// because the effect of that is not checked.
 fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
     match (flush, memory) {
         (None, _) => {

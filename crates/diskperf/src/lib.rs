@@ -50,7 +50,7 @@ fn follow() -> Exit {
     follower::follow().map_or_else(|fault| failure::print_error(&fault.into()), |()| Exit::Done)
 }
 
-/// Refuses to run on this host. The first one of several hosts prints it.
+/// Refuses to run on this host. If there are several hosts, the first one prints the error.
 #[inline(never)]
 fn refuse(error: &Error) -> Exit {
     match campaign::peers::tell(&error.to_string(), error.hint(), error.exit()) {
@@ -64,7 +64,7 @@ fn small_stack() -> Option<Bytes> {
     kernel::stack_limit().filter(|limit| *limit < LEAST_STACK)
 }
 
-/// A function of its own, so that the small stack suffices for it.
+/// A separate function that is not inlined, so that the small stack is enough for it.
 #[inline(never)]
 fn refuse_stack(limit: Bytes) -> Exit {
     refuse(&Error::SmallStack(limit))

@@ -173,7 +173,7 @@ impl<'a> Session<'a> {
                 info.preset.clone_from(&before.preset);
                 (info.seed, info.rounds) = (before.seed, before.rounds);
             }
-            // The stored results stay, and the remarks about them too.
+            // This process measured nothing, so the stored results stay, with their calibration, noise and findings.
             if results.cells.is_empty() {
                 info.calibration = before.calibration;
                 info.noise.clone_from(&before.noise);
@@ -349,8 +349,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// True if the machine was restarted since this run began. The process that holds the run may be of this boot all the
-/// same: an earlier `resume` that did not get far.
+/// True if the machine was restarted since this run began. The holder of the run alone does not show that: it may be an
+/// earlier `resume` that ran after the restart and ended early.
 fn began_before_restart(left: &Left) -> bool {
     let is_of_earlier_boot = left.holder.parse::<ProcessIdentity>().is_ok_and(|holder| !holder.is_of_this_boot());
     let boot = SystemTime::now().checked_sub(kernel::observe::host::uptime());

@@ -191,7 +191,7 @@ fn an_overlay_is_verified_only_through_its_upper_layer() {
     let [lower, upper, work] = ["lower", "upper", "work"].map(|name| text(&ground.folder(name)).to_owned());
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
     let mnt = ground.folder("mnt");
-    // The source of an overlay is any word, and the name of a disk is no proof.
+    // The source of an overlay mount can be any word, so the name of a disk there proves nothing.
     testkit::run_tool("mount", &["-t", "overlay", "-o", &options, "/dev/null", text(&mnt)]);
     let overlay = Overlay(mnt.clone());
     let document = ground.run(&mnt);
@@ -201,7 +201,7 @@ fn an_overlay_is_verified_only_through_its_upper_layer() {
     assert_eq!((reason(write), reason(read)), (None, None), "{document:#}");
     assert!(write["io"]["device_written"].as_u64().is_some_and(|bytes| bytes >= 16 << 20), "{write:#}");
     assert_eq!(testkit::names_in(&ground.folder("upper")), [""; 0], "no marker is left");
-    // The path of the option leads to another folder now, as it does in a container.
+    // From now on, the path in the mount option leads to another folder, as in a container.
     testkit::run_tool("mount", &["--bind", text(&ground.folder("other")), &upper]);
     let hidden = Overlay(ground.folder("upper"));
     assert_unverified(&ground.run(&mnt), "overlay");

@@ -39,11 +39,11 @@ fn not_taken_for_another(name: &str) -> Option<Value> {
     Some(cell)
 }
 
-/// Number of times that a bottleneck is made which must be named.
+/// Number of attempts for a bottleneck that the program must name.
 const ATTEMPTS: usize = 3;
 
-/// As `not_taken_for_another`, for a bottleneck whose waits are far longer than those for a processor: the program must
-/// name it rightly in one of three attempts.
+/// Like `not_taken_for_another`, for a bottleneck whose waits are far longer than those for a processor: the program
+/// must name it correctly in one of three attempts.
 fn named(name: &str) -> Option<Value> {
     let mut cells = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -99,7 +99,7 @@ fn the_latency_of_a_tiny_read_ahead_is_named_or_not_measured() {
 #[test]
 fn a_fuse_server_that_computes_is_named_or_not_measured() {
     if let Some(cell) = not_taken_for_another("computing FUSE server") {
-        // The process of this test is the server: it is found, whatever its share.
+        // The process of this test is the server. diskperf must find it, whatever its share of the time.
         assert!(cell["time"]["server"].is_u64(), "{cell:#}");
     }
 }
@@ -107,7 +107,7 @@ fn a_fuse_server_that_computes_is_named_or_not_measured() {
 #[test]
 fn a_copying_loop_worker_is_named_or_not_measured() {
     if let Some(cell) = not_taken_for_another("loop worker that copies") {
-        // The worker is seen, whatever its share.
+        // diskperf must find the worker, whatever its share of the time.
         assert!(cell["time"]["server"].is_u64(), "{cell:#}");
     }
 }

@@ -35,8 +35,8 @@ fn cells(document: &Value) -> Vec<stats::Cell> {
     serde_json::from_value(document["cells"].clone()).expect("cells")
 }
 
-/// Number of disks whose step may stay unnoticed. On a busy machine the fast rounds may differ tenfold, and then the
-/// step is not certain.
+/// Number of disks that are tried until diskperf notices the step. On a busy machine the fast rounds may differ
+/// tenfold, and then the step is not certain.
 const ATTEMPTS: usize = 3;
 
 /// The result of a disk that is fast for the first rounds, and then far slower; `None` if there is no such disk.
@@ -63,7 +63,7 @@ fn stepped() -> Option<stats::Cell> {
 fn a_rate_is_that_of_the_last_regime_and_the_warning_names_both() {
     let Some(cell) = stepped() else { return };
     let [first, last] = cell.regimes[..] else { panic!("two regimes: {cell:#?}") };
-    // The credit lasts for all of it but the part of a round, and the journal.
+    // The journal, and a part of the next round, also used some of the credit of 10 MB.
     assert!(first.bytes >= 6 * MB && first.per_second > 3.0 * last.per_second, "{first:?} {last:?}");
     assert_eq!(first.bytes + last.bytes, 13 * (2 << 20));
     assert!(cell.is_of_one_regime() && cell.kept().count() < 13, "{cell:#?}");
@@ -107,7 +107,7 @@ fn a_sustained_load_is_no_round_and_is_in_the_document() {
     let document = document(disk.point(), line);
     let loaded = &document["run"]["targets"][0]["loaded"];
     assert_eq!(loaded["program"], "write", "{loaded}");
-    // Whole executions, until the time is over.
+    // The load consists of whole executions, until its time is over.
     let bytes = loaded["bytes"].as_u64().expect("bytes");
     assert!(bytes > 0 && bytes.is_multiple_of(4 << 20) && loaded["seconds"].as_f64() > Some(0.0), "{loaded}");
     let cell = &cells(&document)[0];

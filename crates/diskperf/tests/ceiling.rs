@@ -36,7 +36,7 @@ fn a_throttle_in_steps_has_no_ceiling_in_a_short_time() {
         let expected = ["no call ended for ", "emptying the page cache for it took ", "one round has no interval"];
         assert!(expected.iter().any(|words| reason.starts_with(words)), "{found:#}");
     }
-    // No pattern of the device is equivalent to these.
+    // These workloads have no equivalent pattern on the device, so they have no ceiling.
     for (words, reason) in [
         (&["randwrite"][..], "the page cache gathers scattered writes"),
         (&["randread", "--rate", "50"][..], "a schedule, pauses or syncs are part of the rate"),

@@ -422,7 +422,8 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     let dropped = fuse.dropped();
     let log = writing.kill(folder.path());
     drop((mounted, fuse));
-    // If this fails, or the folder is lost too, all records are lost: it would be mounted if it could.
+    // If the mount fails, or the folder is lost, too, all records count as lost: a user would mount the file system if
+    // that were possible.
     let mounted = Mounted::mount(&path("disk"), &path("data"));
     let ended = Cli::in_folder(path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
     let document = document(&ended);
@@ -437,8 +438,8 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     }
 }
 
-/// The number of acknowledged records whose newest version is in dropped sectors. Only the stamps tell: sixteen bytes
-/// with the writer, and the version times the record size plus the offset in the record.
+/// The number of acknowledged records whose newest version is in dropped sectors. The stamps show it: sixteen bytes
+/// with the identity of the record, and with its version times the record size plus the offset in the record.
 fn records_in(dropped: &[Vec<u8>], lines: &[String]) -> usize {
     let mut words = lines[0].split_whitespace().skip(2);
     let seed: u64 = words.next().and_then(|seed| seed.parse().ok()).expect("a seed");
@@ -457,7 +458,8 @@ fn records_in(dropped: &[Vec<u8>], lines: &[String]) -> usize {
     records.map(|(identity, _)| identity).collect::<BTreeSet<_>>().len()
 }
 
-/// Of each unflushed sector, either a random version lasts, or none.
+/// The fate of unflushed sectors. With an even index, no version lasts; with an odd one, a random version of each
+/// sector lasts.
 fn fate(index: u64, mut random: Prng) -> Fate {
     match index % 2 {
         0 => Box::new(|_| 0),

@@ -208,7 +208,8 @@ fn every_program_moves_the_amount_in_its_rate() {
 fn a_time_limit_ends_a_phase_between_two_units() {
     let limit = Nanos::from_millis(30);
     let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false, live: None };
-    // The simulated machine needs milliseconds for each; the real one cannot do a thousand million.
+    // The simulated machine needs milliseconds for each commit. The real machine cannot do a thousand million of them
+    // within the limit.
     let commit = small_io::commit(1_000_000_000, 512).within(limit);
     let random = small_io::random_read(1 << 20, 512, 2048, 1).within(limit);
     let Ok(commits) = perform(&mut machine(), &commit, options);

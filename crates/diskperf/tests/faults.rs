@@ -150,7 +150,7 @@ impl BadDisk {
         names_in(&self.mount).into_iter().filter(|name| name != "lost+found").collect()
     }
 
-    /// The end of a run on both targets, during which this is done to the disk while the run is stopped.
+    /// Starts a run on both targets, stops it in the middle, does this to the disk, and lets the run go on to its end.
     fn in_mid_run(&self, programs: &[&str], rounds: &str, deed: impl FnOnce()) -> ProgramOutput {
         let targets = self.targets();
         let targets = [targets[0].as_str(), targets[1].as_str(), "--rounds", rounds];

@@ -113,7 +113,7 @@ fn classic1983_recreates_and_tlpi_remounts_the_file_system() {
     for (info, block) in made["run"]["targets"].as_array().expect("targets").iter().zip([4096, 1024]) {
         assert_eq!(info["before_each"], "re-created (mkfs) before each test");
         assert_eq!(info["image"]["block_bytes"], block);
-        // s_kbytes_written: of the 30 MiB that all programs wrote, it has only those of the last.
+        // s_kbytes_written: all programs wrote 30 MiB, but the file system counts only the bytes of the last one.
         let written = in_superblock(scratch.path(), &info["image"]["kept_as"], 0x178, 8);
         assert!((1..8192).contains(&written), "{written} KiB");
     }

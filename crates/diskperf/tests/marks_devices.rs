@@ -173,8 +173,8 @@ fn a_warm_file_below_a_loop_device_gets_the_lower_warning() {
     }
 }
 
-/// Blocks that are drawn again rightly come from memory the second time; data cached below the device are noticed all
-/// the same.
+/// Blocks that are drawn again may come from memory the second time. diskperf must still notice data that are cached
+/// below the device.
 #[test]
 fn only_first_reads_must_come_from_the_device() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
@@ -234,7 +234,8 @@ fn unsynced_data_get_the_dirty_warning() {
     assert_eq!(marked(&cells(ground.path(), &arguments[1..6]), "dirty"), set(&[]));
 }
 
-/// Runs on the lying disk, until one has the mark. Chosen: after a defect, none has it, and other programs hide few.
+/// The most runs on the lying disk until one has the mark. Chosen: other programs hide the mark in few runs, and with a
+/// defect in diskperf, no run has it.
 const RUNS: usize = 20;
 
 #[test]
@@ -246,7 +247,7 @@ fn a_disk_with_a_premature_fsync_gets_the_dirty_warning() {
     }
     let ground = ground("ext4", folder.path(), Bytes::mib(128));
     let below = full_file(&ground.path().join("below"), (64 << 20) + APART as usize);
-    // Dirty pages of the machine would hide those that the runs leave.
+    // Other dirty pages on the machine would hide those that the runs leave.
     below.sync_all().expect("written");
     fs::create_dir(folder.path().join("point")).expect("a folder");
     let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");

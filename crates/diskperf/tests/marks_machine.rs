@@ -120,8 +120,8 @@ fn other_busy_programs_give_the_noise_warning() {
     }
 }
 
-/// Runs with neighbours during one of three targets, until one run has a star. Chosen: after a defect, none has one; a
-/// run may have too little time on the processors for its ticks.
+/// The most runs with neighbours during one of three targets, until one run has a star. Chosen: the time of a run may
+/// be too short for the clock's ticks, and with a defect in diskperf, no run has a star.
 const RUNS: usize = 20;
 
 /// The figures decide which cells get a star; `judge::noise` tests it with recorded ones.

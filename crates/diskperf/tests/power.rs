@@ -155,7 +155,7 @@ fn fate(index: u64, mut random: Prng) -> Fate {
     match index % 3 {
         0 => Box::new(|_| 0),
         1 => Box::new(move |versions| random.below(versions as u64) as usize),
-        // One sector in sixteen loses its last version: by chance one that all others rely on.
+        // One sector in sixteen loses its last version. By chance, it is one that all others depend on.
         _ => Box::new(move |versions| match random.below(16) {
             0 => random.below(versions as u64) as usize,
             _ => versions - 1,
@@ -189,7 +189,7 @@ fn finished_executions_survive_power_cuts_and_runs_are_resumed() {
     for cut in 0..cuts {
         let which = (cut / 3 % 2) as usize;
         let (arguments, of) = RUNS[which];
-        // Some of the last moments are after the end.
+        // Some moments are after the end of the run.
         let at = Moment { flush: 1 + random.below(whole[which]), later: random.below(LATER) };
         let computer = Computer::new(&blank);
         let cache = WriteCache::new(at, fate(cut, Prng::new(random.next_u64())));

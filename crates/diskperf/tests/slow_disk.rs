@@ -83,7 +83,7 @@ fn a_burst_meets_no_need() {
     let needs = document["run"]["choice"]["needs"].as_array().expect("needs");
     assert_eq!(needs.len(), 4);
     assert!(needs.iter().all(|need| need["met"] != true), "{needs:#?}");
-    // A test that does not fit into the time, on a busy machine, gives it.
+    // On a busy machine, a test may not fit into the time. Then its reason says so.
     let cells = document["cells"].as_array().expect("cells");
     for cell in cells {
         let is_few = cell["marks"].as_array().expect("marks").iter().any(|mark| mark["code"] == "few");

@@ -1,8 +1,8 @@
 //! Checks the groups of a job file: loads that run at the same time.
 //!
 //! Policy:
-//!   1. a group has at least two loads, and no load has its name, which is that of its sums;
-//!   2. the programs of a group together are as few as those of one load may be;
+//!   1. a group has at least two loads. No load has the name of a group: the row of that name has the group's sums;
+//!   2. all loads of a group together have at most as many threads as one load may have (`MOST_JOBS`);
 //!   3. the page cache has one state for all files of a group: none starts warm if another starts cold.
 
 use units::Nanos;
@@ -11,7 +11,7 @@ use workload::programs::load::Load;
 
 use crate::load_spec::{KEYS, LoadSpec, MOST_JOBS};
 
-/// Keys of a workload that are no options of `diskperf io`: its name, its group, and its start in the group.
+/// Keys of a workload that are not options of `diskperf io`: its name, its group, and its start in the group.
 pub(crate) const NAME: &str = "name";
 pub(crate) const GROUP: &str = "group";
 pub(crate) const START: &str = "start";

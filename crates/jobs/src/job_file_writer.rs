@@ -10,7 +10,7 @@ use crate::job_file::OF_THE_RUN;
 use crate::load_spec::{KEYS, Key, LoadSpec};
 use crate::load_words::Time;
 
-/// The keys of a workload that are no options of `diskperf io`.
+/// The keys of a workload that are not options of `diskperf io`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heading<'a> {
     /// Its name.

@@ -229,7 +229,7 @@ fn a_file_on_fuse_may_be_any_device_of_its_size() {
         let served = OneFile::mount(&at, below, Knobs::default()).expect("a file system");
         let through = LoopDisk::attach_through_cache(&served.file()).expect("a loop device");
         is_never_overwritten(&through, &path, "it has a backing file on fuse, which may be in use under another name");
-        // The server's backing file. Its open descriptor is no reason, because this process is the server.
+        // The server has the backing file open. That is not a reason to refuse, because this process is the server.
         let direct = LoopDisk::attach_through_cache(&path).expect("a loop device");
         is_never_overwritten(&direct, &path, &as_large(&through, "fuse"));
         assert!(may_show_file(File::open(&path).expect("the file")).expect("an answer").contains(&name(&through)));

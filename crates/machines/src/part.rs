@@ -1,4 +1,4 @@
-//! A part of a computer as written in a file: fields with units and sources. This module does not know what they mean.
+//! A part of a computer as written in a file: fields with units and sources. This module does not know their meaning.
 
 use std::fmt;
 

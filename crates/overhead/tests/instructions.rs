@@ -77,7 +77,7 @@ const EVERY: u32 = 256;
 
 /// The largest difference between an operation of one of two programs and that of a program alone, as a share. The
 /// recorder's work for each quarter of a second counts too, so a busy machine shows a difference: 2.7 % in a whole CI
-/// run on two processors, 10 % in one beside five builds. The test finds work for each operation that grows with the
+/// run on two processors, 10 % in one next to five builds. The test finds work for each operation that grows with the
 /// number of programs.
 const APART: f64 = 0.25;
 

@@ -16,7 +16,7 @@ pub fn figure(rate: &Rate) -> String {
     with_digits(rate, supported_digits(rate))
 }
 
-/// The digits of a rate beside a ratio. The rounds of two targets share much of their noise, so their ratio is known
+/// The digits of a rate next to a ratio. The rounds of two targets share much of their noise, so their ratio is known
 /// more exactly than each rate: with fewer digits, the printed rates would have another ratio.
 const BESIDE_RATIO: i32 = 3;
 
@@ -132,7 +132,7 @@ mod tests {
         let runs = cell(&[1, 10, 1], RUNS, Average::Mean);
         assert_eq!(figure_of(&runs).as_deref(), Some("100 ms-1.0 s/run"));
         assert_eq!(figure_of(&Cell::named(Provenance::Measured, "quick", "commit", "commit", ".")), None);
-        // The same in tables without units, and beside ratios.
+        // The same in tables without units, and next to ratios.
         let wide = files(&[50_171, 6707, 21_000, 6725, 35_000]);
         assert_eq!(supported_of(&wide).as_deref(), Some("6,710-50,200"));
         let mean = stats::figures::rate::beside_ratio(&wide, wide.rate.as_ref().expect("a rate"), |_| true);

@@ -1,14 +1,15 @@
-//! Measures the ceiling of a phase: the rate of the layer below for the same pattern, right after the phase and on its
-//! file. Times of two rounds differ more than those of one.
+//! Measures the ceiling of a phase: the rate of the layer below for the same pattern. The ceiling runs right after the
+//! phase and on the phase's file, because times from two rounds differ more than times from one round.
 //!
 //! Policy:
-//!   1. its calls take a tenth of the time of the phase and its preparation, and at most 10 s. There are none if the
-//!      preparation of the page cache took as long, and more than 100 ms;
-//!   2. an unsteady rate is n.m.: for more than a tenth of the time, no call ended. A throttle that admits the work of
-//!      a tenth of a second at once makes the rate of every shorter time wrong;
-//!   3. the first quarter of a second is left out if there are three: a throttle is fast after a pause;
-//!   4. the device must have done the work, else a cache answered, or O_DIRECT had no effect;
-//!   5. a failure of the ceiling is its own, and the phase keeps its result.
+//!   1. the ceiling takes a tenth of the time of the phase and its preparation, and at most 10 s. There is no ceiling
+//!      if preparing the page cache took longer than that, and longer than 100 ms;
+//!   2. an unsteady rate is not reported (n.m.): no call ended for more than a tenth of the time. A throttle may admit
+//!      the work of a tenth of a second at once. Every rate over a shorter time is then wrong;
+//!   3. if the ceiling ran for at least three quarters of a second, the first quarter is left out: a throttle is fast
+//!      after a pause;
+//!   4. the device must have done the work. Otherwise a cache answered, or O_DIRECT had no effect;
+//!   5. if the ceiling fails, the phase keeps its result.
 
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ use crate::memory_copy::{Copied, copy_memory};
 use crate::recorder::Timed;
 use crate::streams::{Split, run_with, split};
 
-/// The share of the time of the phase and its preparation.
+/// The ceiling takes one part in ten of the time of the phase and its preparation.
 const OF_TIME: u64 = 10;
 
 /// The longest time of a ceiling: a longer one is not more precise. Chosen: a hundred slices of a throttle.
@@ -31,10 +32,10 @@ const MOST: Nanos = Nanos::from_secs(10);
 /// The shortest time of a ceiling: a hundred direct writes of a fast disk.
 const LEAST: Nanos = Nanos::from_millis(10);
 
-/// The page cache may always be prepared for this long: a user does not notice it. Chosen.
+/// Preparing the page cache may always take this long, because a user does not notice it. Chosen.
 const PREPARED: Nanos = Nanos::from_millis(100);
 
-/// The share of the time for which no call may end.
+/// A rate is unsteady if no call ended for more than one part in ten of the time.
 const OF_GAP: u64 = 10;
 
 /// The share of the bytes that the device must have moved, as for reads that claim to come from it.
@@ -101,7 +102,7 @@ fn of_phase<W: World>(world: &mut W, phase: &Phase, run: &Ran) -> Result<Ceiling
     }
 }
 
-/// The work that each program did at least.
+/// The least work that any program did.
 fn done(phase: &Phase, run: &Ran) -> Done {
     let least = |of: &dyn Fn(&Tally) -> u64| run.tallies.iter().map(of).min().unwrap_or(0);
     Done {

@@ -103,7 +103,7 @@ fn perform_all<W: World>(
     }
     let is_whole = result.stopped.is_none() && !result.was_suspended;
     if reads_others && is_whole {
-        // Until here, another host reads the files of this one.
+        // Wait here, because another host may still read the files of this one.
         peers.meet();
     }
     if reads_others && !is_whole {
@@ -131,8 +131,8 @@ pub fn perform_prepared<W: World>(
     Ok(result)
 }
 
-/// Goes to the files that the next host wrote. Those of this host come into the state of the first phase before, so
-/// that none are left to write, or in memory.
+/// Makes the programs work on the files that the next host wrote. Before that, this host's own files get the cache
+/// state of the first phase. If the phase starts cold, none of their pages are then dirty or cached.
 fn go_to_next_host<W: World>(
     world: &mut W,
     program: &Program,
@@ -158,7 +158,7 @@ fn perform_phases<W: World>(
 ) -> Result<(), WorldFailure<W::Fault>> {
     let mut cuts: Vec<u32> = program.prepare.cuts().into_iter().collect();
     for (index, phase) in program.phases.iter().enumerate() {
-        // Told to end before anything was measured.
+        // The phase was told to end before it began.
         if options.live.is_some_and(Live::has_enough) {
             let failure = told_to_end();
             result.stopped.get_or_insert(ProgramFailure { program: 0, phase: Some(index), failure });
@@ -177,7 +177,8 @@ fn perform_phases<W: World>(
                 if result.stopped.is_some() {
                     break;
                 }
-                // A phase that follows would find other files.
+                // Only for a single phase: the ceiling may write to the files, and a later phase would find them
+                // changed.
                 if options.ceiling && program.phases.len() == 1 {
                     let ran = Ran {
                         tallies: &run.parts.iter().map(|part| part.tally.clone()).collect::<Vec<Tally>>(),
@@ -332,7 +333,7 @@ fn perform_phase<W: World>(
     let unwritten = if phase.changes() { world.unwritten()? } else { None };
     let has_no_disk = counters.layers.is_empty() || counters.ends_in_a_file();
     let grown = if phase.changes() && has_no_disk { lingering(world, &parts) } else { None };
-    // After the phase, because the query brings the file's block map into memory.
+    // Query this after the phase, because the query brings the file's block map into memory.
     let has_read = parts.iter().any(|part| part.tally.bytes_read > 0);
     let allocation = if has_read { world.allocation()? } else { None };
     for (index, part) in parts.iter_mut().enumerate() {
@@ -371,7 +372,7 @@ fn warm_up<W: World>(world: &mut W, phase: &Phase, time: Nanos) -> Result<Result
     let recorder = || Timed::new(phase.unit).within(Some(time));
     let (spans, recorders) = run_with(world, &phase.steps.warming(time), recorder)?;
     let Split { mut tallies, .. } = split(recorders, &spans);
-    // What it wrote must not be part of the measured syncs.
+    // Sync the data of the warm-up now, so that the measured syncs do not write them.
     for syncs in [&phase.data, &phase.durable].into_iter().filter(|syncs| !syncs.is_empty()) {
         if !failed(&tallies) {
             tallies = run_stream(world, syncs)?.1;
@@ -383,9 +384,10 @@ fn warm_up<W: World>(world: &mut W, phase: &Phase, time: Nanos) -> Result<Result
 /// Bytes per page. The kernel counts refaults and dirty memory in pages.
 pub const PAGE: u64 = 4096;
 
-/// The number of checks whether dirty pages remain, and the time between them. Data that other programs write and sync
-/// are gone by then: a disk writes 100 MB in half a second to a second. Data that a sync has left wait for writeback by
-/// the kernel, which begins after 5 s at the earliest (Documentation/admin-guide/sysctl/vm.rst).
+/// The number of checks whether dirty pages remain, and the time between them: a second in all. In that time, data that
+/// other programs write and sync reach their disk, which writes 100 MB in half a second to a second. Data that a sync
+/// did not write stay dirty. The kernel writes them back after 5 s at the earliest
+/// (Documentation/admin-guide/sysctl/vm.rst).
 const LOOKS: (u32, Duration) = (20, Duration::from_millis(50));
 
 /// The minimum number of dirty pages above the initial number, over several checks. The checks end when the number is

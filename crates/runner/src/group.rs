@@ -4,10 +4,10 @@
 //!   1. All loads begin at one moment, each after its own delay. A load that ends earlier does not end the others.
 //!   2. A load's times, operations and CPU time are those of its own threads. A load that writes makes its own file
 //!      durable as soon as its last call has returned.
-//!   3. The counters of the machine and of the devices count the whole group. A load gets those that show what it may
-//!      have waited for, if it ran for nearly the whole time; else they describe another time.
+//!   3. The counters of the machine and of the devices count the whole group. A load gets those that may explain its
+//!      waits only if it ran for nearly the whole time. Otherwise they describe another time.
 //!   4. The page cache has one state for all files: the first of warm, cold and dropped that a load wants.
-//!   5. If a load has a warm-up, all loads run for the longest warm-up before.
+//!   5. If a load has a warm-up, all loads first run for the longest warm-up without being measured.
 
 use stats::Times;
 use units::Nanos;
@@ -24,8 +24,8 @@ use crate::results::{
 };
 use crate::streams::{Ran, Split, merged, run_each, split};
 
-/// The share of the observed time for which a load must have run, so that the counters describe it. Chosen: shares of
-/// the time are then wrong by at most a tenth.
+/// The minimum share of the observed time for which a load must have run to get all counters. Chosen: shares of the
+/// time are then wrong by at most a tenth.
 const NEARLY_ALL: f64 = 0.9;
 
 /// The results of the loads.
@@ -188,14 +188,14 @@ fn blocked<C>(span: &Span<C>, returned: Nanos) -> Option<Nanos> {
     Some(returned.saturating_sub(span.cpu.total).saturating_sub(span.ready?))
 }
 
-/// 3. The counters of the group that hold for one load.
+/// 3. Returns the group's counters that are valid for one load.
 fn seen_by(counters: &Counters, parts: &[ProgramResult]) -> Counters {
     let ran = |part: &ProgramResult| part.durable.or(part.data_durable).unwrap_or(part.returned);
     let shortest = parts.iter().map(ran).min().unwrap_or_default();
     if shortest.0 as f64 >= NEARLY_ALL * counters.elapsed.0 as f64 {
         return counters.clone();
     }
-    // The process and the machine are compared with each other, for the same time.
+    // The CPU times of the process and of the machine stay: they are compared with each other, for the same time.
     Counters {
         layers: Vec::new(),
         quota: Quota::default(),

@@ -30,7 +30,7 @@ pub struct Live {
     streams: AtomicU64,
     /// True if a measured stream has begun.
     begun: AtomicBool,
-    /// True if the running phase shall end, and its result counts.
+    /// True if the running phase is to end early. Its result counts nevertheless.
     enough: Arc<AtomicBool>,
 }
 
@@ -48,7 +48,7 @@ impl Default for Live {
 }
 
 impl Live {
-    /// The flag that ends the running phase, so that its result counts.
+    /// The flag that ends the running phase early. The result of the phase counts nevertheless.
     pub fn enough(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.enough)
     }
@@ -135,7 +135,8 @@ impl Snapshot {
         self.streams > 0
     }
 
-    /// The figures since a snapshot that was taken so long ago. `None` if no interval finished between both.
+    /// The figures since the snapshot `before`, which was taken `ago` before this one. `None` if no interval finished
+    /// between the two.
     pub fn since(&self, before: &Snapshot, ago: Duration) -> Option<Between> {
         let intervals = self.intervals.saturating_sub(before.intervals);
         let streams = self.streams.max(before.streams);
@@ -146,7 +147,8 @@ impl Snapshot {
             self.buckets.iter().zip(&before.buckets).map(|(now, then)| now.saturating_sub(*then)).collect();
         let units: u64 = counts.iter().sum();
         let finished = intervals as f64 * INTERVAL.as_secs_f64() / streams as f64;
-        // Finished intervals are exact, unless a stream stalls or has ended: it finishes none, or several at once.
+        // The finished intervals are the exact time, unless a stream stalls or has ended. Then it finishes no interval,
+        // or several at once.
         let is_steady = (finished - ago.as_secs_f64()).abs() <= INTERVAL.as_secs_f64();
         let seconds = if is_steady { finished } else { ago.as_secs_f64() };
         Some(Between {

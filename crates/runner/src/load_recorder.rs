@@ -1,5 +1,5 @@
-//! Records a load of a group. Its stream also makes its file durable, after it has opened the file again: these calls
-//! are no operations of the load, and end its clocks.
+//! Records one load of a group. The last calls of its stream open its file again and make the file durable. These calls
+//! are not operations of the load: their returns end the load's clocks.
 
 use units::{Moment, Nanos};
 use workload::{Failure, Op, OpKind, Reason, Recorder, Span, Tally};
@@ -68,8 +68,8 @@ impl<C> LoadRecorder<C> {
         Records { tally: Tally { failure, ..records.tally }, ..records }
     }
 
-    /// Records a call after the last operation. The load returned when its file was opened again: the intended start of
-    /// that call may be earlier than the end of operations in flight.
+    /// Records a call after the last operation. The load ended when its file had been opened again, not at the intended
+    /// start of that open: that may be earlier than the end of operations in flight.
     #[cold]
     #[inline(never)]
     fn close(&mut self, op: Op, returned: Moment<C>, outcome: Result<u32, Reason>) {
@@ -90,7 +90,8 @@ impl<C> Recorder<C> for LoadRecorder<C> {
         self.timed.begin(self.began);
     }
 
-    // The kind is often known in the loop of the world, and is then none of those that end the load.
+    // Inlined, because the compiler often knows the kind of op in the world's loop. It then drops the branches for the
+    // calls that end the load.
     #[inline(always)]
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
         match op.kind() {

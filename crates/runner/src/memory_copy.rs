@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use units::Nanos;
 
-/// The most bytes that are copied from. Cached data may be larger, but this exceeds most processor caches, and a
-/// program with limited memory can have it.
+/// The maximum size of the source buffer in bytes. Cached data may be larger. But this exceeds most processor caches,
+/// and a program with limited memory can allocate it.
 const MOST: u64 = 64 << 20;
 
 /// The number of copies, and their time.
@@ -31,7 +31,7 @@ pub(crate) fn copy_memory(call: u64, bytes: u64, time: Nanos) -> Option<Copied> 
             target.copy_from_slice(part);
             black_box(&mut target);
             copies += 1;
-            // A clock is read once per MiB, so that it costs nothing.
+            // Read the clock only once per MiB, so that its cost is negligible.
             let is_due = (copies * call as u64) % CLOCK_BYTES < call as u64;
             if is_due && elapsed(began) >= time {
                 return Some(Copied { copies, elapsed: elapsed(began) });

@@ -16,8 +16,8 @@ use crate::recorder::Timed;
 /// The number of operations that are timed to find the cost of timing: they take about a millisecond.
 const OPERATIONS: u32 = 10_000;
 
-/// The time of a trial that runs a phase with the null engine, and the number of trials: the least disturbed one
-/// counts.
+/// The duration of a trial, in which a phase runs with the null engine, and the number of trials. The least disturbed
+/// trial counts.
 const TRIAL: Duration = Duration::from_millis(1);
 const TRIALS: usize = 3;
 

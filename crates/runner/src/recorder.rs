@@ -16,7 +16,7 @@ pub struct Timed<C> {
     /// Histograms for finished intervals, and for the current interval: an operation is added to one of them only.
     finished: ByKind,
     current: ByKind,
-    /// The units of an interval, if they are of several kinds.
+    /// Scratch memory: all units of an interval together, if they are of several kinds.
     units: Latencies,
     intervals: Vec<RateInterval>,
     /// The latencies of each interval, with few digits.
@@ -24,9 +24,9 @@ pub struct Timed<C> {
     /// Bytes moved before the current interval.
     bytes: u64,
     unit: Unit,
-    /// The kinds of which each operation is a unit: one bit for each kind.
+    /// The kinds of op that are a unit of work by themselves: one bit for each kind.
     singles: u32,
-    /// True for each kind of histogram that has the units.
+    /// True for each histogram that contains units of work.
     has_units: [bool; OperationKind::COUNT],
     began: Option<Moment<C>>,
     /// The time after which no unit begins.
@@ -35,7 +35,7 @@ pub struct Timed<C> {
     interval_end: Moment<C>,
     /// The end of the time given by `within`.
     ends: Moment<C>,
-    /// The earlier of both: nothing needs to be checked before.
+    /// The earlier of these two moments. Before it, `record` has nothing to check.
     next_check: Moment<C>,
     has_enough: bool,
     /// The figures for another thread, and this stream in them once it has begun.
@@ -100,7 +100,7 @@ impl<C> Timed<C> {
             has_units[OperationKind::Unit as usize] = true;
         }
         let kinds = has_units.iter().filter(|has_units| **has_units).count();
-        // Memory before the clock starts, for all that is recorded often.
+        // Allocate the histograms of frequent operations before the clock starts.
         let by_kind = || has_units.map(|has_units| if has_units { Latencies::ready() } else { Latencies::default() });
         Timed {
             tally: Tally::default(),
@@ -202,7 +202,7 @@ impl<C> Timed<C> {
             self.end_interval(returned);
         }
         Recorder::<C>::record(&mut self.tally, &op, issued, returned, outcome);
-        // Calls of a kind whose units are in the same histogram are no units, and are left out.
+        // If the histogram of this kind contains units of work, leave out calls that are not units.
         let part = OperationKind::of(kind);
         if part != OperationKind::Unit && !self.has_units[part as usize] {
             self.current[part as usize].record(returned.since(issued));
@@ -216,7 +216,7 @@ impl<C> Timed<C> {
     }
 }
 
-/// The kinds of which each operation is a unit: one bit for each kind.
+/// The kinds of op that are a unit of work by themselves: one bit for each kind.
 fn singles(unit: Unit) -> u32 {
     const { assert!(OpKind::COUNT <= u32::BITS as usize) };
     let first = if unit.first == unit.last { Some(unit.first) } else { None };
@@ -233,7 +233,7 @@ impl<C> Recorder<C> for Timed<C> {
         self.next_check = self.interval_end.min(self.ends);
     }
 
-    // Inlined into the loop of the world, where the kind of the operation is often known.
+    // Inlined into the world's loop, where the compiler often knows the kind of op.
     #[inline(always)]
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
         if self.singles & (1 << op.kind() as u32) == 0 {

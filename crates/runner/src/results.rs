@@ -98,8 +98,8 @@ impl ExecutionResult {
         }
     }
 
-    /// Changes the failure of a program that a signal stopped into an interruption: the signal may break off a call,
-    /// too.
+    /// Reports a failure by a signal as an interruption. Call it if the program was told to stop: the signal may also
+    /// break off a call.
     pub fn broken_off(mut self) -> ExecutionResult {
         if let Some(ProgramFailure { failure, .. }) = &mut self.stopped
             && failure.reason == Reason::Signal
@@ -156,14 +156,14 @@ pub struct PhaseResult {
     pub dirtiness: Option<Dirtiness>,
     /// Pages of the files that were still dirty when the files were claimed durable.
     pub unwritten: Option<Residency>,
-    /// Dirty pages of the whole machine above the initial number, at that time and some time after it. Only if no disk
-    /// below is visible.
+    /// Dirty pages of the whole machine above the initial number: the minimum in about a second after that time. Only
+    /// if no disk below is visible.
     pub grown: Option<u64>,
     /// The allocation of the files (holes, compression), if anything was read.
     #[serde(rename = "laid")]
     pub allocation: Option<Allocation>,
-    /// The bytes read that had to come from the device, if the rest had been touched before. `None` if all of them had
-    /// to, or if this was not determined.
+    /// The bytes read that must have come from the device, if the phase had accessed the blocks of all other reads
+    /// before. `None` if all of them must have come from it, or if this was not determined.
     #[serde(default)]
     pub first_reads: Option<u64>,
     /// The durations of all units of work, if they were timed.
@@ -300,8 +300,8 @@ pub(crate) fn operations(times: &Durations) -> Vec<OperationTimes> {
     all.collect()
 }
 
-/// The bytes that had to be fetched, if fewer were fetched than read, or if some had been in the page cache: some
-/// blocks may have been touched before.
+/// The bytes that must have come from the device. Computed if the phase may have accessed some blocks twice: it fetched
+/// fewer bytes than it read, or refaults show that some pages had been cached.
 pub(crate) fn seen_again(phase: &Phase, parts: &[ProgramResult], counters: &Counters) -> Option<u64> {
     let read: u64 = parts.iter().map(|part| part.tally.bytes_read).sum();
     let is_less = counters.accounts.is_some_and(|accounts| accounts.fetched < read);

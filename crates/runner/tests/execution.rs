@@ -1,4 +1,4 @@
-//! What ends an execution or a part of it: a failure of the ceiling is its own, and a phase can be told to end.
+//! Executions that end early: a failed ceiling does not fail its phase, and a phase can be told to end.
 
 use std::sync::atomic::Ordering;
 

@@ -101,7 +101,7 @@ impl Store {
         if let Some(name) = names.iter().find(|name| *name == typed) {
             return Ok(name.clone());
         }
-        // A description that is no JSON, because it is damaged, has no name.
+        // A damaged description that is not JSON has no name.
         let named = "SELECT id FROM runs WHERE json_valid(info) AND json_extract(info, '$.name') = ?1 \
                      ORDER BY started_unix_s, rowid";
         let named: Option<String> = self.rows(named, [typed], |row| row.get(0))?.pop();
@@ -121,7 +121,7 @@ impl Store {
         let (state, info, errors, count): (String, ChecksummedJson, ChecksummedJson, usize) =
             self.row(run, sql, |row| Ok((row.get(0)?, json_at(row, 1)?, json_at(row, 3)?, row.get(5)?)))?;
         let mut info: RunInfo = self.opened(run, "description", info)?;
-        // A document that was stored as a whole has its own.
+        // A document that was stored as a whole already has its checks.
         if info.checks.is_empty() {
             info.checks = self.checks_of(run)?;
         }

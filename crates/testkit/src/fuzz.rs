@@ -2,8 +2,9 @@
 //!
 //! Policy, for each subject:
 //!   1. its examples come first, unchanged. They include inputs that once failed, so that those failures stay fixed;
-//!   2. then, up to a number of inputs or until the time is over, a known input with a few changes: bits, parts
-//!      removed, repeated or taken from another, words of its language, numbers at the limits of their types;
+//!   2. then known inputs with a few changes follow, until the number of inputs is reached or the time is over. A
+//!      change flips a bit, removes or repeats a part, takes a part from another input, or inserts a word of its
+//!      language or a number at the limit of its type;
 //!   3. an input with a new outcome becomes a known input. Outcomes replace the coverage that other fuzzers use and
 //!      that stable Rust does not report;
 //!   4. a panic fails the test, with the shortest input found that causes it. A call that takes longer than two minutes

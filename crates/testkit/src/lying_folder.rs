@@ -1,7 +1,7 @@
-//! A folder, served by the test itself (FUSE), that lies about its storage: fsync calls without effect, a server that
-//! keeps a page cache or keeps written data in its memory only, a page cache of the kernel that outlives an open file,
-//! a server that needs all of a processor, and a mount that looks like an ordinary one. All else passes through to a
-//! folder below.
+//! A folder, served by the test itself (FUSE), that lies about its storage. It imitates fsync calls without effect, a
+//! server that keeps a page cache or keeps written data in its memory only, and a page cache of the kernel that
+//! outlives an open file. It also imitates a server that needs all of a processor, and a mount that looks like an
+//! ordinary one. All else passes through to a folder below.
 //!
 //! Policy:
 //!   1. files and folders only; owners and times that a program sets are ignored;

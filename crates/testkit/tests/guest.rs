@@ -1,4 +1,4 @@
-//! Guests that boot, fail and end. The unit tests of `testkit::guest` cover what needs no QEMU.
+//! Guests that boot, fail and end. The unit tests of `testkit::guest` cover the parts that need no QEMU.
 
 use std::path::Path;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn guests_without_memory_end_with_their_log() {
     let mut guest = Guest::boot(&kernel, &Plan { memory_mib: 192, ..Plan::default() }).expect("a guest");
     let error = guest.run("tail /dev/zero").expect_err("a guest that has ended");
     assert!(error.contains("Out of memory") || error.contains("out of memory"), "{error}");
-    // With too little for its first file system it does not even boot.
+    // With less memory than its first file system needs, a guest does not even boot.
     let error = Guest::boot(&kernel, &Plan { memory_mib: 32, ..Plan::default() }).expect_err("no guest");
     assert!(error.contains("it did not boot"), "{error}");
 }

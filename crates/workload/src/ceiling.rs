@@ -2,17 +2,17 @@
 //! page cache. A rate means little without it.
 //!
 //! Policy:
-//!   1. it works on the file that the phase left, so nothing is prepared for it. A file that the user gave is only
+//!   1. the ceiling uses the file that the phase left, so nothing is prepared for it. A file that the user gave is only
 //!      read;
-//!   2. direct I/O is its own pattern: the same calls, elsewhere in the file;
+//!   2. direct I/O is its own ceiling: the same calls, at other places of the file;
 //!   3. sequential I/O through the page cache reaches the device in large requests, several at a time. So its ceiling
 //!      is direct I/O in large calls, several in flight, whatever the size of the program's own calls;
 //!   4. random reads through the page cache reach the device one by one. Their ceiling is the same calls with O_DIRECT;
 //!   5. reads of cached data are copies of memory;
 //!   6. a commit is a write and a flush. Its ceiling is both on blocks that exist already, so that the file system has
 //!      no metadata to write. A flush alone is free on drives that have nothing to flush;
-//!   7. it writes at most a tenth of what the phase wrote;
-//!   8. every other phase has no such pattern, and the reason is returned. A wrong ceiling is worse than none.
+//!   7. the ceiling writes at most a tenth of what the phase wrote, or 16 writes or commits if that is more;
+//!   8. no other phase has such a pattern, and the reason is returned. A wrong ceiling is worse than none.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -161,11 +161,11 @@ impl File {
             AccessPattern::new(Order::Sequential, LARGE_CALL, write).accesses(self.handle, whole, u64::MAX, 0);
         let access = if write { Access::ReadWrite } else { Access::Read };
         let overlap = Overlap { depth: LARGE_DEPTH, largest: LARGE_CALL, writes: write, polled: false };
-        // The time of the phase includes that of its sync.
+        // The time of the phase includes its final sync, so the ceiling ends with one, too.
         let closing = if write { vec![Op::Fdatasync { handle: self.handle }] } else { Vec::new() };
         let steps = Stream::open(self.open(access), accesses.into()).then(closing).issued(Issue::Async(overlap));
         let unit = Unit::from_kind(if write { OpKind::WriteAt } else { OpKind::ReadAt });
-        // Direct writes first evict the pages that they overwrite, which takes time.
+        // Start without cached pages: direct writes first evict the pages that they overwrite, which takes time.
         let cache = if write { Cache::Cold } else { Cache::AsIs };
         Ok(Ceiling::Device(Phase { cache, steps, base: RateBase::Bytes, amount: whole, unit, ..bare(phase) }))
     }

@@ -44,7 +44,7 @@ pub struct Counters {
     /// True if a program was seen to be several processes.
     #[serde(default)]
     pub several: bool,
-    /// CPU time of the busiest process of a program that is a command. `None` if none was seen.
+    /// CPU time of the busiest thread of a program that is a command. `None` if none was seen.
     #[serde(default)]
     pub busiest_process: Option<Nanos>,
     /// The use of the I/O limits of the programs' control groups.
@@ -64,7 +64,7 @@ impl Counters {
         self.layers.iter().filter(move |layer| layer.depth == depth)
     }
 
-    /// Returns whether the lowest visible devices are files, so that the disk below them is unknown.
+    /// Returns whether a file holds the data of one of the lowest visible devices, so that the disk below is unknown.
     pub fn ends_in_a_file(&self) -> bool {
         let lowest = self.layers.iter().map(|layer| layer.depth).max();
         lowest.is_some_and(|depth| self.layers_at(depth).any(|layer| layer.is_file))
@@ -208,15 +208,16 @@ impl Accounts {
 pub struct Server {
     /// `FUSE server sshfs`, `kernel threads of loop3`.
     pub name: String,
-    /// CPU time of all its threads. For kernel threads a lower bound: their names show only their last work.
+    /// CPU time of all its threads. For kernel threads it is a lower bound, because their names show only their last
+    /// work.
     pub cpu: Nanos,
     /// CPU time of its busiest thread.
     pub busiest: Nanos,
-    /// Time in which its threads waited for a processor, summed. For kernel threads an upper bound: the waits of all
-    /// workers.
+    /// Time in which its threads waited for a processor, summed. For kernel threads it is an upper bound: it includes
+    /// the waits of all kernel workers.
     #[serde(default)]
     pub waited: Nanos,
-    /// Devices with at least this number of devices above them are below the server.
+    /// Devices at this depth or deeper are below the server.
     pub below: u32,
     /// True if it consists of kernel threads.
     pub is_kernel: bool,
@@ -229,7 +230,7 @@ pub struct Journal {
     pub commits: u64,
     /// Mean time of the last commits: a moving average, in which each commit has a weight of a quarter.
     pub commit_time: Nanos,
-    /// Blocks of all these commits: a lower bound.
+    /// Blocks of all these commits. A lower bound, because the kernel rounds the mean per commit down.
     pub blocks: u64,
     /// The most blocks of one commit.
     pub most_blocks: u64,

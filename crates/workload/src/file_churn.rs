@@ -21,8 +21,8 @@ pub(crate) const GRAIN: u32 = 4096;
 /// The number of directories that hold the files. Chosen: enough for a file system that spreads directories to do so.
 pub(crate) const DIRECTORIES: u16 = 16;
 
-/// A sync follows after this many churns. Guess. A file system allocates blocks at writeback. Without syncs in between,
-/// the last state would be allocated as if the earlier files had never existed.
+/// The number of churns from one sync to the next. Guess. A file system allocates blocks at writeback. Without syncs in
+/// between, the last state would be allocated as if the earlier files had never existed.
 const WRITTEN_OUT: u32 = 10;
 
 const HANDLE: Handle = Handle::new(0);
@@ -66,7 +66,8 @@ pub struct FileChurn {
     churned: u32,
     /// The next action of the current churn.
     stage: Stage,
-    /// The open file is to be written from the first offset to the second, and then closed.
+    /// The range of the open file that is still to be written, from the first offset to the second. Then the file is
+    /// closed.
     writing: Option<(u32, u32)>,
 }
 

@@ -210,7 +210,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The same op as a write or as a read, if it is a read or a write at a place.
+    /// The same op as a write or as a read, if it is a positioned read or write. Other ops stay as they are.
     pub(crate) fn directed(self, write: bool) -> Op {
         match self {
             Op::ReadAt { handle, length, offset } | Op::WriteAt { handle, length, offset } => {

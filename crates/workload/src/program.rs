@@ -106,7 +106,7 @@ pub struct Unit {
     pub first: OpKind,
     /// The kind of its last op.
     pub last: OpKind,
-    /// Another kind of op each of which is a unit too, if there is one.
+    /// A second kind of op, if there is one. Each op of that kind is a unit, too.
     pub also: Option<OpKind>,
 }
 

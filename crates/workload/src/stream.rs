@@ -23,13 +23,12 @@ pub struct Stream {
     pacing: Option<Box<Pacing>>,
     /// The syncs between the writes of the body. Each sync is part of the unit of the write before it.
     syncs: Option<Box<Syncs>>,
-    /// The writes before the next sync; more than any stream has, if there are no syncs.
+    /// The number of writes before the next sync. Without syncs, a number larger than that of any stream's writes.
     until_sync: u64,
     programs: Programs,
     /// The time to wait before the first op.
     delay: Option<Nanos>,
-    /// True if the next accesses may start at once: from the first step of a body without pacing on, unless a sync is
-    /// due.
+    /// True if the next accesses may start at once: the body has begun, has no pacing, and no sync is due.
     is_ready: bool,
 }
 
@@ -47,13 +46,13 @@ struct Syncs {
 enum Programs {
     /// All run the same steps.
     Same,
-    /// Each draws other accesses, and has a schedule of its own.
+    /// Each program draws its own accesses and has its own schedule.
     Independent,
-    /// Each of this number of programs draws other accesses, and starts its part of the schedule.
+    /// This number of programs share a schedule. Each draws its own accesses and starts its part of the schedule.
     Sharing(u32),
 }
 
-/// The salt of random places during a warm-up. Neither rounds nor other programs change only these bits of a seed.
+/// The salt for the random places of a warm-up. Neither rounds nor other programs change exactly these bits of a seed.
 const WARM_UP: u64 = 1 << 31;
 
 impl Stream {
@@ -144,8 +143,9 @@ impl Stream {
         self.pacing.as_ref().map_or(Nanos::ZERO, |pacing| pacing.paused(units))
     }
 
-    /// The stream of program `index`. All programs run the same steps, unless `shared_by` or `independent` was called.
-    /// Then each draws different accesses, and starts its share of the schedule, or all of its own.
+    /// The stream of program `index`. By default, all programs run the same steps. After `shared_by` or `independent`,
+    /// each program draws its own accesses. It then starts its share of the schedule (`shared_by`) or all of it
+    /// (`independent`).
     pub fn of_program(&self, index: u32) -> Stream {
         let mut stream = self.clone();
         if matches!(self.programs, Programs::Same) {
@@ -167,7 +167,8 @@ impl Stream {
         stream
     }
 
-    /// The stream as it runs before a measurement, for this time: random places are others than in the measurement.
+    /// The stream as it runs before a measurement, for this time. Its random places differ from those of the
+    /// measurement.
     pub fn warming(&self, time: Nanos) -> Stream {
         let mut stream = self.clone();
         if let Body::Accesses(accesses) = &mut stream.body {

@@ -16,7 +16,7 @@ pub struct TapeRequest {
     pub offset: u64,
     /// Number of bytes; 0 for a flush.
     pub bytes: u32,
-    /// Time between the moment at which the queue has room for this request, and its start.
+    /// The pause from the moment at which the queue has room for this request to its start.
     pub pause: Nanos,
 }
 
@@ -38,7 +38,7 @@ pub struct Tape {
     pub requests: Vec<TapeRequest>,
     /// Most requests in flight at once.
     pub depth: u32,
-    /// No request starts later than this after the start of the tape. The rest is then left out.
+    /// The latest start of a request, since the start of the tape. Later requests are left out.
     pub limit: Nanos,
 }
 

@@ -1,4 +1,4 @@
-//! `probe` on disks of known law: the rate and the credit of token buckets.
+//! `probe` on disks with known laws: the rate and the credit of token buckets.
 
 use serde_json::Value;
 

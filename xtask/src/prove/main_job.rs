@@ -1,4 +1,4 @@
-//! The main job on the disk of this machine: its duration, its rows, and warnings that nothing deserves.
+//! The main job on the disk of this machine: its duration, its rows, and unjustified warnings.
 
 use serde_json::Value;
 

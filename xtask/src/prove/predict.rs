@@ -1,11 +1,11 @@
-//! Predictions of commands on disks of known law, each checked on a disk: on another disk, on a disk with a changed
-//! constant, and from disturbed runs, which must be refused.
+//! Predictions of commands on disks with known laws, each checked on a disk. Commands are predicted for another disk,
+//! and for a disk with a changed constant. Predictions from disturbed runs must be refused.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// The largest error of a what-if, as a share.
+/// The largest error of a prediction for a changed constant (`--set`), as a share.
 const WHAT_IF: f64 = 0.1;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -49,7 +49,7 @@ fn of_all(line: &Value) -> Option<Figure> {
     let (near, stated, within) = (count("within_a_fifth")?, count("with_range")?, count("within_range")?);
     let median = line["median_error"].as_f64().unwrap_or(f64::INFINITY);
     let made = all.saturating_sub(refused);
-    // Of fewer than 34 predictions, one is more than 3 %: all of them may be in their ranges.
+    // Rounded up: one of fewer than 34 predictions is more than 3 % of them, so all of them may be in their ranges.
     let is_right = within as f64 >= 0.85 * stated as f64 && within <= (0.97 * stated as f64).ceil() as u64;
     Some(Figure {
         what: format!("`predict` of {all} commands on disks of known law, checked on the disks"),

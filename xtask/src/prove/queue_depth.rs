@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// The minimum ratio of our rate to the best one: on a disk, and on a device in memory, where the programs count.
+/// The minimum ratio of our rate to the best one: on a disk, and on a device in memory. On the latter, the CPU time of
+/// the programs limits the rate.
 const ON_DISK: f64 = 0.98;
 const IN_MEMORY: f64 = 0.97;
 

@@ -1,5 +1,5 @@
-//! Checks that diskperf never writes to a decoy if a name changes in a tight loop between a target and the decoy: 2,000
-//! tries each for a link to a device, a device node and the name of a file.
+//! Checks that diskperf never writes to a decoy if a name changes in a tight loop between a target and the decoy. There
+//! are 2,000 tries each for a link to a device, for a device node, and for the name of a file.
 
 use serde_json::Value;
 

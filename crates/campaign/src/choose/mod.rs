@@ -61,7 +61,7 @@ impl Goal {
         };
         let open = || all.iter().filter(|one| !one.judged.is_narrow || is_short(one));
         let more = open().map(needed).try_fold(0, |most, needed| Some(most.max(needed?)));
-        // Rounds of another regime forecast nothing.
+        // Rounds before a step do not show how many rounds are still needed.
         let has_step = all.iter().any(|one| one.has_step);
         let more = more.filter(|_| !has_step);
         Convergence { decided: all.len() - open().count(), all: all.len(), more, is_loaded: true, has_step }

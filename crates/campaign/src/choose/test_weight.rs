@@ -1,5 +1,4 @@
-//! The weight of a test in the question of the user. If the time is short, the tests with the least weight are left
-//! out.
+//! The weight of a test in the user's question. If the time is short, the tests with the least weight are left out.
 
 use workload::Program;
 
@@ -11,7 +10,7 @@ const NEEDED: f64 = 1.0;
 
 impl Goal {
     /// The weight of a program: that of its phases in the use, and more for each requirement. 0 for all programs if the
-    /// user said neither.
+    /// user gave neither a use nor requirements.
     pub fn weight(&self, program: &Program) -> f64 {
         let keys: Vec<(&str, &str)> = program.keys().collect();
         let is_meant = |word: &str| !matching(word, &keys).is_empty();

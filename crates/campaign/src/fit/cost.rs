@@ -31,8 +31,8 @@ pub struct Sample {
     pub all: f64,
     /// The time of its own work: preparing, and the phases.
     pub work: f64,
-    /// The time of its phase, as its results count it. Of several phases the middle one: a size at which the quickest
-    /// reaches the floor would make the others long.
+    /// The time of its phase, as its results count it. Of several phases, the middle one: a size at which the quickest
+    /// phase reaches the floor would make the others long.
     pub phase: f64,
     /// The timed part of that work, with the operations in it.
     pub timed: f64,
@@ -46,7 +46,7 @@ impl Cost {
     pub fn from_trials(size_kind: SizeKind, trials: &[Sample]) -> Option<Cost> {
         let (first, last) = (trials.first()?, trials.last()?);
         let operation = if last.operations > 0 { last.timed / last.operations as f64 } else { 0.0 };
-        // The waiting time is nearly the same in all trials, and sometimes longer.
+        // All trials wait for about the same time, and some are delayed. So the shortest wait counts.
         let waiting = trials.iter().map(|trial| (trial.all - trial.work).max(0.0)).fold(f64::MAX, f64::min);
         let sized = |sample: &Sample| (sample.work - sample.timed).max(0.0);
         if size_kind == SizeKind::Records {
@@ -57,7 +57,7 @@ impl Cost {
             [only] => sized(only) / only.amount as f64,
             _ => (sized(last) - sized(first)) / (last.amount - first.amount) as f64,
         };
-        // Files have no price of bytes that bounds them in `complete`.
+        // `complete` bounds the cost of rows that move bytes by the price of a byte. Small files have no such bound.
         let least = if size_kind == SizeKind::Files { sized(last) / last.amount.max(1) as f64 / QUICKER } else { 0.0 };
         let each = each.max(least);
         let fixed = (sized(first) - each * first.amount as f64).max(0.0);
@@ -77,8 +77,8 @@ impl Cost {
     }
 }
 
-/// A phase, and all work on small files, is at most this many times as quick as in the largest trial. A bound against
-/// noise: its difference from the smallest trial may vanish. Chosen.
+/// A phase, and all work on small files, is at most this many times as quick as in the largest trial. This bounds the
+/// effect of noise, which may hide the difference between two trials. Chosen.
 const QUICKER: f64 = 4.0;
 
 /// A trial of this many seconds shows the sustained rate: a throttled disk catches up for at most as long (`ROUND`).
@@ -101,7 +101,7 @@ fn pace(first: &Sample, last: &Sample) -> f64 {
 pub fn complete(rows: &[(SizeKind, u64, Option<Cost>)]) -> Vec<Cost> {
     let moves_bytes = |size_kind: SizeKind| matches!(size_kind, SizeKind::Large | SizeKind::Spots | SizeKind::Copied);
     let tried = || rows.iter().filter_map(|(size_kind, moved, cost)| Some((*size_kind, *moved, (*cost)?)));
-    // The tried copies cost CPU time, which does not grow with the bytes alone.
+    // Tried copies are left out: they also cost CPU time, which depends on more than the bytes.
     let is_sustained = |cost: &Cost| !cost.is_bound && cost.lasted >= SUSTAINED;
     let bytes = |is_meant: &dyn Fn(&Cost) -> bool| -> Vec<f64> {
         let told = tried()
@@ -154,7 +154,7 @@ mod tests {
         // Noise in the small trial hides the growth: at most four times as quick as the large one.
         let noisy = cost(&[sample(100, 0.35, 0.05), sample(1100, 0.09, 0.044)]);
         assert!((noisy.pace - 0.022 / 1100.0 / 4.0).abs() < 1e-12, "{noisy:?}");
-        // So may a cold journal or an emptied bucket hide the cost of a small file.
+        // A cold journal or an emptied bucket may also hide the cost of a small file.
         let files = |work: [f64; 2]| {
             let [small, large] = [(16, work[0]), (64, work[1])].map(|(amount, work)| sample(amount, work + 0.1, work));
             Cost::from_trials(SizeKind::Files, &[small, large]).expect("there are trials")
@@ -166,7 +166,7 @@ mod tests {
             assert!(least >= small && most > 400.0, "{cost:?}");
         }
         assert!((files([0.1, 0.4]).each - 0.3 / 48.0).abs() < 1e-12);
-        // Another kind has the price of a byte as its bound.
+        // A row that moves bytes has no such bound here: `complete` bounds it by the price of a byte.
         assert_eq!(cost(&[sample(100, 0.35, 0.05), sample(1100, 0.09, 0.044)]).each, 0.0);
         // A timed row costs its time, or less if its operations are finished sooner.
         let commits = Sample { amount: 16, all: 0.25, work: 0.2, phase: 0.16, timed: 0.16, operations: 16 };

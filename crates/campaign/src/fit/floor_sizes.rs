@@ -14,8 +14,8 @@ const HEADROOM: f64 = 1.2;
 /// 100 ms; in such rounds, a disk of 20 MiB/s wrote 5 to 12 % more than its limit (measured).
 const LONG_HEADROOM: f64 = 1.15;
 
-/// The limit of records is this much larger, as far as it may be. It costs little: time ends a slower row before.
-/// Guess.
+/// The limit of records is this many times the number that the floor needs, if the largest size allows that. A high
+/// limit costs little: a slow row ends earlier, by its time. Guess.
 const SPARE: f64 = 4.0;
 
 /// The least sizes at which all rows reach the floor in this number of rounds. Given sizes stay. May exceed the largest
@@ -26,7 +26,7 @@ pub fn floor_sizes(items: &[Item], limits: &Limits, rounds: u32) -> Sizes {
         return sizes;
     }
     if limits.smallest.random != limits.largest.random {
-        // At any number of operations, this is enough.
+        // This time is enough for the floor, however many operations there are.
         sizes.random = sizes.random.max(Nanos(LONG.0.div_ceil(u64::from(rounds.max(1)))));
     }
     let bound = items.iter().filter(|item| !item.omitted && !limits.is_given(item.size_kind));
@@ -37,7 +37,7 @@ pub fn floor_sizes(items: &[Item], limits: &Limits, rounds: u32) -> Sizes {
             least = least.max((SPARE * least as f64).min(most as f64) as u64);
         }
         if least > kind.amount(&sizes) {
-            // The next larger round number must not be more than the largest, which is enough.
+            // `with_amount` may round up beyond the largest size. Then the largest size is enough.
             let next = kind.with_amount(&sizes, least);
             let is_beyond = least <= most && kind.amount(&next) > most;
             sizes = if is_beyond { kind.with_amount(&sizes, most) } else { next };
@@ -123,7 +123,7 @@ mod tests {
         // 20 MB/s, a second in each of five rounds.
         let slow = least(SizeKind::Spots, 5e-8, 0.01);
         assert!(is_just(slow, 2e7), "{slow}");
-        // A million reads per second need more blocks than that for the time of a round.
+        // At a million reads per second, a round needs more blocks than that.
         assert!(least(SizeKind::Spots, 1e-9, 1e-6) > SPAN.0);
     }
 

@@ -5,7 +5,7 @@ use units::Nanos;
 use crate::fit::cost::Cost;
 use crate::fit::sizes::{SizeKind, Sizes};
 
-/// The time of a ceiling, as a part of the time of its row at most (`runner::ceiling`).
+/// The longest time of a ceiling, as a share of its row's time (`runner::ceiling`).
 const CEILING: f64 = 0.1;
 
 /// A row, reduced to its time and its writes.
@@ -19,7 +19,7 @@ pub struct Item {
     pub writes: u64,
     /// The number of its test. The rows of a test on several targets are left out together.
     pub test: usize,
-    /// The weight of its test in the question of the user.
+    /// The weight of its test in the user's question.
     pub weight: f64,
     /// The number of its results.
     pub results: usize,

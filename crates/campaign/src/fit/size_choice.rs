@@ -370,7 +370,8 @@ mod tests {
     #[test]
     fn tests_that_fit_after_all_come_back() {
         let mut items = disk(500e6, 1e4);
-        // The light test is left out for the heavy one, which does not fit either.
+        // The light test is left out in favour of the heavy one. The heavy one does not fit either, so the light one
+        // comes back.
         (items[1].weight, items[3].weight) = (0.5, 1.0);
         items[3].cost.fixed = 100.0;
         let fitted = fit(&[items[1], items[3]], &limits(Some(20_000), None));
@@ -383,7 +384,7 @@ mod tests {
         let items = disk(20e6, 100.0);
         let fitted = fit(&items, &limits(Some(1000), None));
         assert!(fitted.is_empty() && fitted.needed.is_some(), "{fitted:?}");
-        // Given sizes are not bound by it.
+        // The floor does not apply to given sizes.
         let given = Limits { time: Some(Nanos::from_secs(10)), ..Limits::given(Sizes::SMALLEST, 5) };
         let fitted = fit(&items, &given);
         assert_eq!((fitted.sizes, fitted.is_empty()), (Sizes::SMALLEST, false));

@@ -24,14 +24,15 @@ const PART_OF_FREE: u64 = 10;
 /// before the first round.
 const IN_IMAGE: Bytes = Bytes::mib(512);
 
-/// The share of the time that the forecast may fill. Trials are short, and miss some of the time. Guess: a disk of 20
-/// MiB/s took 50 s of 60 for a forecast of 0.85.
+/// The share of the time that the forecast may fill. Trials are short, so the forecast misses some of the time. Guess:
+/// when the forecast filled 0.85 of 60 s, a disk of 20 MiB/s took 50 s.
 const FILLED: f64 = 0.9;
 
 /// After this number of seconds, the rows of a target get no larger trials: the user waits for a first figure. Guess.
 const IN_ALL: f64 = 3.5;
 
-/// If fewer bytes may be written, only the first trial runs, or all but the last: they write about 2, 60 and 400 MiB.
+/// If a run may write fewer bytes than these, only the first trial runs, or all but the last. The first trial writes
+/// about 2 MiB, all but the last 60 MiB, and all trials 400 MiB.
 const LITTLE: [u64; 2] = [256 << 20, 2 << 30];
 
 /// A trial runs if the one before took no longer than this, in seconds of its own work. Each is four to eight times as
@@ -39,7 +40,8 @@ const LITTLE: [u64; 2] = [256 << 20, 2 << 30];
 const QUICK: [f64; 3] = [0.5, 0.3, 0.25];
 
 /// The same for the two smallest trials of a large file, if their phase was too short for a sustained rate. On a busy
-/// machine, a disk of 20 MiB/s needed 0.4 s to prepare 2 MiB, and had credit to read them in 2 ms. Twice that.
+/// machine, a disk of 20 MiB/s needed 0.4 s to prepare 2 MiB, and had credit to read them in 2 ms. The limit is twice
+/// that time.
 const SAYS_LITTLE: f64 = 0.8;
 
 /// The user's requests, and the defaults of the preset.
@@ -88,8 +90,8 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     Limits { time, written, largest, smallest, has_floor: !wishes.no_floor, rounds: wishes.rounds, fewest_rounds }
 }
 
-/// The largest sizes of which one execution needs no more than this room and no more files. Never less than the
-/// smallest. If these have no room, an error reports it.
+/// The largest sizes at which one execution needs at most `room` bytes and `files` files. They are never below the
+/// smallest sizes. If even those do not fit, an error reports it.
 fn largest(room: u64, files: u64) -> Sizes {
     let fitting = SizeKind::ALL.into_iter().fold(Sizes::LARGEST, |sizes, kind| {
         let most = room / kind.unit_bytes();
@@ -289,7 +291,7 @@ pub fn left(limits: &Limits, spent: Nanos) -> Limits {
     Limits { time: limits.time.map(left), ..*limits }
 }
 
-/// The time limit that a forecast of this length may just fill.
+/// The time limit that is just long enough for a forecast of this duration.
 pub fn with_room(filled: Nanos) -> Nanos {
     Nanos((filled.0 as f64 / FILLED) as u64)
 }

@@ -41,7 +41,7 @@ pub fn make_fit(
     let trials = size_trials::trials(limits).into_iter();
     let trials = trials.map(|sizes| Ok((sizes, alternatives(resolved, targets, sizes)?)));
     let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, CampaignError>>()?;
-    // A call that hangs in a trial ends with the run.
+    // A trial in which a call hangs is stopped when the run must end.
     let _timer = match planned_deadline(plan, started) {
         Some(deadline) => Some(stop.start_timer(deadline.until_stop(clock()).max(LEAST_FOR_TRIALS))?),
         None => None,

@@ -98,7 +98,7 @@ pub struct Piped {
     wire: Wire,
     rank: usize,
     hosts: Vec<Hello>,
-    /// The standing at which this execution was left.
+    /// The standing because of which the hosts left this execution; `None` while they go on.
     left: Option<Standing>,
     fault: Option<PeerFault>,
     /// Names of the targets that all hosts share.
@@ -297,7 +297,7 @@ impl Piped {
         if rank < piped.hosts.len() { Ok(piped) } else { Err(PeerFault::Unknown(format!("rank {rank}"))) }
     }
 
-    /// Keeps the fault, and leaves the execution.
+    /// Keeps the first fault, and leaves the execution.
     fn fail(&mut self, fault: WireFault) -> PeerFault {
         let fault = match fault {
             WireFault::Closed => PeerFault::Ended,
@@ -311,7 +311,7 @@ impl Piped {
         self.fault.get_or_insert(fault).clone()
     }
 
-    /// Sends this to all hosts, and returns what all said.
+    /// Sends this message to all hosts, and returns the messages of all hosts.
     fn say_all<T: Serialize + DeserializeOwned>(&mut self, message: &T) -> Result<Vec<T>, PeerFault> {
         let said = self.wire.all(&text(message)).map_err(|fault| self.fail(fault))?;
         said.iter().map(|message| parse(message)).collect()
@@ -350,7 +350,7 @@ impl Piped {
                 || "the numbers of tests differ".to_owned(),
                 |(own, other)| format!("{own} on {}, {other} on {}", self.hosts[0].name, host.name),
             );
-            // A missing io_uring makes another test.
+            // The warnings may name the cause: a host without io_uring runs another test.
             warnings.iter().for_each(|warning| differs += &format!("; {warning}"));
             return Err(PeerFault::Plans(differs));
         }
@@ -394,7 +394,7 @@ impl Piped {
             seen.push(sharing::seen(directory, &names));
         }
         let seen = self.say_all(&seen)?;
-        // All have looked: the private folders may go.
+        // All hosts have looked for the private folders, so they can be removed.
         drop(folders);
         let hosts: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
         let mut fits = Ok(());
@@ -436,7 +436,7 @@ impl Piped {
         self.meet_saying(own, &[]).is_some()
     }
 
-    /// A meeting at which a host that goes on also says this. Returns what all said; `None` if a host cannot go on.
+    /// Meets all hosts, and sends them these bytes. Returns the bytes of all hosts; `None` if a host cannot go on.
     fn meet_saying(&mut self, own: Standing, words: &[u8]) -> Option<Vec<Vec<u8>>> {
         if self.left.is_some() {
             return None;
@@ -478,7 +478,7 @@ impl Piped {
         repeats
     }
 
-    /// Sends the reply of this host to the first one, which gets all.
+    /// Sends this host's reply to the first host. Returns the replies of all hosts there, and none on other hosts.
     fn reply(&mut self, performed: &Performed) -> Result<Vec<Vec<u8>>, PeerFault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());

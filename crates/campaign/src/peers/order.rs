@@ -1,4 +1,4 @@
-//! The orders of the first host. It alone decides: the others do what it says, and return their results.
+//! The orders of the first host. Only this host decides. The others follow its orders, and return their results.
 
 use std::env;
 use std::ffi::OsString;

@@ -12,11 +12,11 @@ use crate::error::CampaignError;
 use crate::targets::{Site, Target};
 
 /// The time for which a host looks again if it does not see the folders of all hosts: a network file system may show a
-/// new name late. Guess: attributes are cached for seconds (`acdirmin` in nfs(5) is 30 s, but a name that was never
-/// looked up is asked for at once).
+/// new name late. Guess: attributes are cached for seconds (`acdirmin` in nfs(5) is 30 s, but a host asks at once for a
+/// name that it never looked up).
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The time between two looks. Ours.
+/// The time between two looks. Chosen.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Makes a private folder in each directory. Returns the folders, and the directories.

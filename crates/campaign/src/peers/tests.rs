@@ -1,4 +1,4 @@
-//! A scripted `diskperf-mpi` answers one host. What the other hosts would say is in the script.
+//! A scripted `diskperf-mpi` answers one host. The script contains the messages of the other hosts.
 
 use std::io::{Cursor, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -69,7 +69,7 @@ fn an_execution_is_left_at_the_first_meeting_with_a_failure() {
     peers.order(task).expect("an order");
     assert!(peers.meet());
     assert!(!peers.meet());
-    // Nothing is asked any more.
+    // From now on, the host sends no more requests.
     assert!(!peers.meet() && peers.agree_on_start() == Agreed::Left && !peers.leave(Standing::Stopped));
     assert_eq!(sent.try_iter().count(), 2 + 3);
 }

@@ -14,13 +14,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use runner::peers::Start;
 use units::{Exit, Nanos};
 
-/// The longest line that `diskperf-mpi` sends. Ours.
+/// The longest line that `diskperf-mpi` sends. Chosen.
 const LONGEST_LINE: u64 = 4096;
 
-/// The longest message: the results of one execution on one host have some hundred kilobytes. Ours.
+/// The longest message: the results of one execution on one host have some hundred kilobytes. Chosen.
 const LONGEST_MESSAGE: u64 = 1 << 30;
 
-/// The most hosts of an answer. Ours.
+/// The most hosts of an answer. Chosen.
 const MOST_HOSTS: usize = 1 << 20;
 
 /// The reason why there is no answer.

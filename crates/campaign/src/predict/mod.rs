@@ -90,7 +90,7 @@ const PROBE_AGAIN: &str = "probe the device again while the machine is idle";
 /// Reasons for an unmeasured gate that also say that queued requests were not served one after the other.
 const HARMLESS_GATES: [&str; 2] = [BELOW_LIMIT, BUCKET_FIRST];
 
-/// The most by which the prediction may depend on unmeasured gates, as a share: as much as the replay on the own device
+/// The prediction may depend on unmeasured gates by at most this share: as much as the replay on the run's own device
 /// may miss.
 const MOST_BY_GATES: f64 = 0.1;
 

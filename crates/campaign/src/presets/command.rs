@@ -23,8 +23,9 @@ const RUNS_PER_SEC: RateUnit = RateUnit { name: RUNS, size: 1.0 };
 pub const PRESET: Preset = Preset {
     name: "command",
     about: "A command of your own",
-    // As many kept rounds as `quick`, and more of a short command, until it has the data that decide a comparison. The
-    // first round brings the command itself, and everything that it reads elsewhere, into the page cache.
+    // At least as many kept rounds as `quick`. A short command runs more often, until there are enough data to decide a
+    // comparison. The first round is discarded: it brings the command itself, and everything that it reads elsewhere,
+    // into the page cache.
     schedule: Schedule::UntilEnough { rounds: 1 + floor::RUNS as u32, promised: 5 },
     together: false,
     memory: None,

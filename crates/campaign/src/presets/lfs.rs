@@ -73,10 +73,10 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
     Ok(rows)
 }
 
-/// Changes the programs to what the lab's figures say of its own:
-///   1. its deletes took 25 us a file, so that no sync ended them;
-///   2. it ran no flush file before `largefb`, so that each phase found in memory what the phase before had left;
-///   3. its ancestors drew random positions with replacement (`random() % n`).
+/// Changes the programs to work as the lab's programs did, according to its figures:
+///   1. deleting took 25 us per file, so no sync followed;
+///   2. no flush file was read before `largefb`, so each phase found the data of the phase before in memory;
+///   3. the ancestors of the programs drew random positions with replacement (`random() % n`).
 fn as_the_lab_ran_them(small: &mut lfs::SmallFiles, large: &mut lfs::LargeFile) {
     // 1
     small.sync = lfs::SmallSync::Create;

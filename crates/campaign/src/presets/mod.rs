@@ -59,7 +59,7 @@ pub struct Preset {
     pub together: bool,
     /// The memory limit of a run, if that is part of the experiment.
     pub memory: Option<Bytes>,
-    /// The renewal of file systems of ours before every execution.
+    /// The renewal of diskperf's own file systems before every execution.
     pub before: Before,
     /// The clock that its programs claim, and whether single operations are timed.
     pub options: MeasureOptions,
@@ -150,7 +150,7 @@ impl Settings {
     }
 }
 
-/// The four programs of 1983 with a file of `size` bytes. An existing file is read as far as it goes.
+/// The four programs of 1983 with a file of `size` bytes. Of a shorter existing file, all whole calls are read.
 fn classic(target: &Target, size: u64, unit: RateUnit) -> [Row; 4] {
     Classic::ALL.map(|classic| match &target.site {
         Site::File { bytes, .. } if classic == Classic::Read8192 => {

@@ -21,8 +21,9 @@ use crate::published::tlpi::{self as published, MB_PER_SECOND};
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
 
-/// The book's times are a shell's: of the program, until its last call returned. The fsync and the synchronous writes
-/// are calls of the program, inside that time. The rounds also have the time until everything is durable.
+/// The book's times are those that a shell reports for the program, until its last call returned. The fsync and the
+/// synchronous writes are calls of the program, inside that time. The rounds also have the time until everything is
+/// durable.
 pub const PRESET: Preset = Preset {
     name: "tlpi",
     about: "Tables 13-1 and 13-3 of Kerrisk, The Linux Programming Interface, 2010: 100 million bytes copied through \

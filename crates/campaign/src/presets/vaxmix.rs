@@ -59,7 +59,8 @@ const PACED_ACCESSES: u64 = 25;
 /// The maximum number of accesses on a simulated machine: about a minute on a drive of 1983.
 const SIMULATED_ACCESSES: u64 = 2000;
 
-/// The maximum number of accesses per block of 8 KiB: the small files of tests are soon cached.
+/// The maximum number of accesses per block of 8 KiB. The small files of tests are soon cached completely, so more
+/// accesses would show nothing new.
 const TOUCHED: u64 = 4;
 
 /// The names of the mixes: two of the preset, then a given mix without its rate and with it.

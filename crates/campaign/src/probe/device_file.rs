@@ -9,7 +9,7 @@ use crate::error::CampaignError;
 
 use super::findings::{Bucket, Direction, Findings, Scope};
 
-/// The statistic of latencies.
+/// How the probe computed the latencies, as words for the file.
 const fn statistic(times: Times) -> &'static str {
     match times {
         Times::OfProgram => "diskperf probe, 20th percentile",
@@ -17,10 +17,10 @@ const fn statistic(times: Times) -> &'static str {
     }
 }
 
-/// The statistic of rates.
+/// How the probe computed the rates, as words for the file.
 const LINE: &str = "diskperf probe, line through the last completions";
 
-/// What a figure is that follows from the kind of probe.
+/// The origin of figures that need no statistic: they follow from the kind of probe.
 const BY_DESIGN: &str = "diskperf probe";
 
 /// Thousandths of a request, and picoseconds in a nanosecond.
@@ -100,7 +100,7 @@ fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, fac
     }
 }
 
-/// The latencies that are measured; the reason of the first, if none is.
+/// The measured latencies. If none is measured, the reason of the first one.
 fn table(direction: &Direction, statistic: &str) -> Figure {
     let nanos = |value: f64| Nanos(value.round() as u64);
     let point = |(bytes, latency): &(u32, Measured)| {

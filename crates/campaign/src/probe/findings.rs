@@ -100,13 +100,13 @@ pub struct Zone {
     pub sectors: Measured,
 }
 
-/// The reason of the constants that nothing was tried for.
+/// The reason for constants that the probe did not try to measure.
 const NOT_TRIED: Measured = hidden("not tried");
 
 /// The reason for the limits of writes on a device that is only read.
 const ONLY_READ: Measured = hidden("a device is only read; name a directory on it");
 
-/// The reason for the constants of other devices.
+/// The reason for constants that are not measured on a rotating disk.
 const ROTATES: Measured = hidden("the time depends on the place: the disk rotates");
 
 impl Bucket {

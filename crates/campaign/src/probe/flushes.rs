@@ -1,12 +1,12 @@
-//! Flushes, and the write cache: writes with a flush behind them, and writes until the rate changes.
+//! Flushes, and the write cache: writes followed by a flush, and writes until the rate changes.
 //!
-//! Policy of the flush with nothing to drain:
-//!   1. it follows a small write after a pause, within which a device drains;
-//!   2. processors or the device may have to wake up after a pause. So it is measured again right after the write, in
-//!      bursts as in `latencies`;
+//! Policy for a flush with nothing to drain:
+//!   1. it follows a small write after a pause, in which the device drains its cache;
+//!   2. after a pause, processors or the device may have to wake up. So the flush is measured again right after the
+//!      write, in bursts as in `latencies`;
 //!   3. a flush right after the write may have to drain it. So the lower of both times counts;
-//!   4. what a flush drains follows from times of the program, and so does the flush without data that is subtracted.
-//!      Only then does the time of the device alone replace that one, if the kernel recorded it.
+//!   4. the drain rate is computed from times of the program, and so is the flush without data that is subtracted from
+//!      them. Only afterwards does the time of the device alone replace that flush, if the kernel recorded it.
 
 use stats::probe::flush::{Drained, drain};
 use stats::probe::knee::limit;
@@ -30,11 +30,11 @@ const IN_BURST: usize = 4;
 /// Pause between that write and its flush (1).
 const DRAINS_WITHIN: Nanos = Nanos::from_millis(20);
 
-/// Amounts that are written and flushed, in large writes, and how often.
+/// Numbers of large writes before a flush, and how often each number is played.
 const AMOUNTS: [u64; 6] = [2, 4, 8, 16, 32, 64];
 const TURNS: usize = 4;
 
-/// The largest share of the file that is written before a flush.
+/// The largest share of the file that is written before a flush: one divided by this.
 const MOST_OF_FILE: u64 = 2;
 
 /// Queue depth of the writes that fill a cache.
@@ -57,7 +57,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
 }
 
 /// The time of a flush with nothing to drain, for the program and for the device alone. Programs flush after writes, so
-/// its error counts with the time of the shortest.
+/// its error counts as a share of the flush and the shortest write together.
 fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<[Measured; 2], P::Fault> {
     let write = findings.writes.latency.iter().find_map(|(_, latency)| latency.ok()).map_or(0.0, |write| write.value);
     // 1
@@ -93,13 +93,13 @@ fn base<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<
     }))
 }
 
-/// Plays the tape, and returns its flushes without the first, which drains what others wrote.
+/// Plays the tape, and returns its flushes without the first one, which also drains the data of other programs.
 fn flushes<P: Player>(session: &mut Session<'_, P>, tape: Vec<TapeRequest>) -> Result<Vec<Recorded>, P::Fault> {
     let recorded = session.play_recorded(tape)?;
     Ok(recorded.into_iter().filter(|one| one.request.kind == TapeKind::Flush).skip(1).collect())
 }
 
-/// The drain rate behind writes.
+/// The rate at which a flush drains the writes before it.
 fn drained<P: Player>(session: &mut Session<'_, P>, base: Measured) -> Result<Measured, P::Fault> {
     let Ok(base) = base else { return Ok(hidden("the flush without data is not measured")) };
     let most = session.player.capacity() / u64::from(LARGE) / MOST_OF_FILE;

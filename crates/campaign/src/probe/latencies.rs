@@ -3,7 +3,7 @@
 //! Policy:
 //!   1. each request comes after a pause, so that no bucket runs empty and lengthens a latency;
 //!   2. after a pause, processors or a device may have to wake up, which a program with many requests does not wait
-//!      for. So each size is measured again in bursts, behind small reads that wake them;
+//!      for. So each size is measured again in bursts, after small reads that wake them;
 //!   3. a burst may empty a small bucket instead. So the lower of both is the latency;
 //!   4. the times of the device alone count only if all latencies can be estimated from them.
 
@@ -17,19 +17,19 @@ use super::session::{Player, Recorded, Session, Step, request};
 /// The sizes in bytes.
 pub(crate) const SIZES: [u32; 7] = [4096, 16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576];
 
-/// Requests of each size and direction after a pause. Ours: the bracket of the percentile is narrow enough, and it
+/// Requests of each size and direction after a pause. Chosen: the bracket of the percentile is narrow enough, and it
 /// takes 4 s with writes.
 const ROUNDS: usize = 24;
 
-/// Bursts with a request of each size and direction. Ours: with 16, up to four of 14 latencies of a loop device on FUSE
-/// had too wide a bracket. They take 8 s with writes.
+/// Bursts with a request of each size and direction. Chosen: with 16, up to four of 14 latencies of a loop device on
+/// FUSE had too wide a bracket. They take 8 s with writes.
 const BURSTS: usize = 32;
 
-/// Small reads at the beginning of a burst. Ours: a loop device on FUSE has five threads that have to wake up.
+/// Small reads at the beginning of a burst. Chosen: a loop device on FUSE has five threads that have to wake up.
 pub(crate) const WAKING: usize = 4;
 
-/// Pause for each request. Ours: 70 to 80 requests and 16 MB per second are below the steady rates of volumes, so that
-/// no bucket runs empty and lengthens a latency.
+/// Pause for each request. Chosen: 70 to 80 requests and 16 MB per second are below the steady rates of volumes, so
+/// that no bucket runs empty and lengthens a latency.
 const PAUSE: Nanos = Nanos::from_millis(10);
 
 /// Pause per byte in nanoseconds.
@@ -38,7 +38,7 @@ const PAUSE_PER_BYTE: u64 = 20;
 /// Reads, and writes if they are played.
 const KINDS: [TapeKind; 2] = [TapeKind::Read, TapeKind::Write];
 
-/// Small reads of a rotating disk spread by at least this many nanoseconds. Ours: most of the shortest turn.
+/// Small reads of a rotating disk spread by at least this many nanoseconds. Chosen: most of the shortest turn.
 const LEAST_SPREAD: f64 = 1.5e6;
 
 /// Latencies by size.
@@ -62,7 +62,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Latenci
     let after_pauses = after_pauses(session, &sizes, kinds)?;
     let small_reads = sizes.first().map(|bytes| times_of(&after_pauses, TapeKind::Read, *bytes, Times::OfProgram));
     let spread = small_reads.and_then(|served| spread(&served)).is_some_and(|spread| spread > LEAST_SPREAD);
-    // 2. A rotating disk turns anyway.
+    // 2. A rotating disk also turns during a pause, so it needs no bursts.
     let in_bursts = if spread { Vec::new() } else { in_bursts(session, &sizes, kinds)? };
     let table = |kind: TapeKind, times: Times| -> Table {
         let is_played = kinds.contains(&kind);
@@ -131,7 +131,7 @@ fn times_of(series: &Series, kind: TapeKind, bytes: u32, times: Times) -> Vec<Se
     series.iter().filter(is_it).filter_map(|one| one.served(times)).collect()
 }
 
-/// The lower time, or that which was measured.
+/// The lower of two times, or the only one that was measured.
 pub(crate) fn lower(one: Measured, other: Measured) -> Measured {
     match (&one, &other) {
         (Ok(first), Ok(second)) if second.value < first.value => other,

@@ -2,12 +2,13 @@
 //!
 //! Policy:
 //!   1. large requests come first and briefly, for the gate; small and middle ones are played until a bucket is empty;
-//!   2. a bucket of requests is what limits small requests, unless their bytes are what limits the middle size, too;
-//!   3. a bucket of bytes is what limits the middle size, unless the requests are, or a whole number of tokens for
-//!      each;
-//!   4. a gate with the rate of a bucket is the bucket, found empty;
-//!   5. a burst counts only if the bucket was full: it had gained more than it can hold. If the rest was too short for
-//!      that, a longer one decides.
+//!   2. the limit of small requests is a bucket of requests. It is a bucket of bytes instead if small and middle
+//!      requests have the same bytes per second;
+//!   3. the limit of middle requests is a bucket of bytes. It is the bucket of requests instead if small and middle
+//!      requests have the same rate, or if each middle request may cost a whole number of tokens;
+//!   4. a gate with the rate of a bucket is not a gate: the bucket was empty;
+//!   5. a burst counts only if the bucket was full, because it had gained more tokens than it can hold. If the rest was
+//!      too short for that, a longer rest decides.
 //!
 //! A bucket that holds less than two requests of 256 KiB looks like a gate.
 
@@ -29,17 +30,17 @@ pub(crate) const SMALL: u32 = 4096;
 pub(crate) const MIDDLE: u32 = 262_144;
 pub(crate) const LARGE: u32 = 1_048_576;
 
-/// Time of a tape for a gate alone. Ours: hundreds of requests on slow devices.
+/// Time of a tape for a gate alone. Chosen: hundreds of requests on slow devices.
 const BRIEF: Nanos = Nanos::from_millis(600);
 
 /// Rest before the refill is measured.
 const SHORT_REST: Nanos = Nanos::from_secs(1);
 
-/// A bucket with this share of its burst is full again. A bucket with less than this share of what it gained is full,
-/// too.
+/// A bucket that gained this share of its burst is full again. A bucket was also full if it held less than this share
+/// of the tokens that it gained.
 const FULL_AGAIN: f64 = 0.9;
 
-/// Rest of a bucket that was perhaps not full. Ours: the probe of a device stays below a minute.
+/// Rest of a bucket that was perhaps not full. Chosen: with it, the probe of a device takes less than a minute.
 const LONG_REST: Nanos = Nanos::from_secs(8);
 
 /// Rates this close are one rate.
@@ -85,8 +86,8 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     Ok(())
 }
 
-/// The requests that a bucket limits. Writes of the size that empties it have its rate if it limits them, too. Each of
-/// them takes `each` tokens.
+/// The requests that a bucket limits. If it also limits writes, then writes of the size that empties it have its rate.
+/// Each of them takes `each` tokens.
 fn scope<P: Player>(
     session: &mut Session<'_, P>,
     findings: &Findings,
@@ -102,7 +103,7 @@ fn scope<P: Player>(
     Ok(if is_limited { Scope::All } else { Scope::Unclear })
 }
 
-/// Plays requests of one size flat out.
+/// Plays requests of one size as fast as the device serves them, and finds their limit.
 fn play<P: Player>(
     session: &mut Session<'_, P>,
     findings: &Findings,
@@ -114,7 +115,7 @@ fn play<P: Player>(
     play_step(session, findings, kind, bytes, time)
 }
 
-/// Plays requests of one size flat out, as a part of the step that was begun.
+/// Does the same as `play`, but as a part of the step that was begun.
 fn play_step<P: Player>(
     session: &mut Session<'_, P>,
     findings: &Findings,
@@ -217,14 +218,14 @@ fn buckets(small: &Limit, middle: &Limit) -> (Bucket, Bucket) {
     }
 }
 
-/// The gate. 4: without the rates of buckets.
+/// The gate. A limit with the rate of a bucket does not count (4).
 fn gates(findings: &Findings, small: &Limit, middle: &Limit, large: &Limit) -> (Measured, Measured) {
     let at = |bytes: u32, played: &Limit| AtSize { bytes, limit: without_buckets(findings, bytes, *played) };
     let found = gate(&at(SMALL, small), &at(MIDDLE, middle), &at(LARGE, large));
     (found.request, found.byte)
 }
 
-/// The limit without a gate that has the rate of a bucket.
+/// This limit, without its gate if that has the rate of a bucket.
 pub(crate) fn without_buckets(findings: &Findings, bytes: u32, limit: Limit) -> Limit {
     let is_bucket = |rate: &Estimate| {
         let requests = findings.requests.rate.is_ok_and(|bucket| is_same(bucket.value, rate.value));

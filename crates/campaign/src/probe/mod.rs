@@ -104,7 +104,7 @@ pub fn probe<P: Player>(
     Ok(findings)
 }
 
-/// The reason for latencies that are not those of a size.
+/// The reason for latencies that do not depend on the size alone.
 const SPREADS: Measured = hidden("reads of one size take very different times");
 
 /// A constant that this device or this kind of probe does not show.

@@ -2,9 +2,10 @@
 //!
 //! Policy:
 //!   1. the recorded device is the target's own disk. The disk below a device mapper would not show the mapper's time;
-//!   2. a request of the program is the recorded ones of the same direction that were issued and completed while the
-//!      program waited for it. The device may divide a request into several. If they have other bytes together, another
-//!      program has made requests at the same time, and this one does not count;
+//!   2. a request of the program corresponds to the recorded requests of the same direction that were issued and
+//!      completed while the program waited. There may be several, because the device may divide a request. If their
+//!      bytes do not add up to those of the program, another program made requests at the same time, and this request
+//!      does not count;
 //!   3. if a recording fails, there are no further ones.
 
 use std::io::BufReader;
@@ -35,7 +36,7 @@ impl RecordedFile {
         RecordedFile { file, recorder: BlockRecorder::of_path(path) }
     }
 
-    /// The reason why requests are not recorded, or not any longer.
+    /// The reason why requests are not recorded, or no longer recorded.
     pub fn not_recorded(&self) -> Option<&NotRecorded> {
         self.recorder.as_ref().err()
     }

@@ -12,12 +12,13 @@ use super::sector_reads::{SECTOR, is_cached, play};
 use super::session::{Player, Session, Step, request};
 use super::zones;
 
-/// Sectors that are read again and again, and how often. Ours: a drive's cache has forgotten a sector when it comes
-/// again.
+/// Sectors that are read several times, and how often each is read. Chosen: a drive's cache no longer holds a sector
+/// when that is read again.
 const SECTORS: usize = 48;
 const READ: usize = 4;
 
-/// Sectors are in random order within groups of this size, so that at least all others come before one comes again.
+/// Sectors are in random order within groups of this size, so that all other groups are read before a sector is read
+/// again.
 const GROUP: usize = 12;
 
 /// Lengths of seeks, in percent of the capacity.
@@ -29,14 +30,15 @@ const WITHOUT_SEEK: [u32; 5] = [20, 35, 50, 65, 80];
 /// Reads without a seek begin within this many sectors of these places.
 const NEARBY: u64 = 4000;
 
-/// Reads without a seek agree within this share of a turn. Ours: 30 us on a disk of 1983; a controller whose times vary
-/// spreads them by more, and would make seeks wrong.
+/// Reads without a seek agree within this share of a turn. Chosen: it is 30 us on a disk of 1983. A controller whose
+/// times vary spreads them by more, and would make seeks wrong.
 const AGREE: f64 = 0.002;
 
-/// The shortest of them is at most this share of a turn shorter. Ours: more would make seeks wrong by percents.
+/// The shortest of these reads is below their median by at most this share of a turn. Chosen: more would make seeks
+/// wrong by several percent.
 const NEAR: f64 = 0.01;
 
-/// Halvings of the bracket of a seek. Ours: a turn becomes microseconds.
+/// Halvings of the bracket of a seek. Chosen: they narrow a turn to microseconds.
 const HALVINGS: usize = 12;
 
 /// Measures a rotating disk. `None` if the device does not rotate, or if that is not certain.
@@ -71,15 +73,15 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Option<
     Ok(Some(Rotating { turn, zones, order, seeks }))
 }
 
-/// Seeks of several lengths. What a read takes without a seek is subtracted: the median of several places, because
-/// neighbours may be on two cylinders. All others but one must agree with it, and none may be much shorter.
-/// `step` is [`SeekOf::step`].
+/// Seeks of several lengths. The time of a read without a seek is subtracted. It is the median of several places,
+/// because neighbouring sectors may be on two cylinders. All other places but one must agree with it, and none may be
+/// much shorter. `step` is [`SeekOf::step`].
 fn seeks<P: Player>(session: &mut Session<'_, P>, turn: f64, step: u64) -> Result<Vec<(u32, Measured)>, P::Fault> {
     let mut without = Vec::new();
     for percent in WITHOUT_SEEK {
         let first = session.player.capacity() / u64::from(SECTOR) * u64::from(percent) / 100;
         let first = first + session.chance.below(NEARBY);
-        // No read-ahead has the sector before.
+        // The sector before another one is never in a read-ahead.
         let sectors = if step > 0 { [first + 1, first] } else { [first, first + 1] };
         without.push(bracket(session, SeekOf { sectors, step }, turn)?);
     }
@@ -100,16 +102,15 @@ fn seeks<P: Player>(session: &mut Session<'_, P>, turn: f64, step: u64) -> Resul
     Ok(seeks)
 }
 
-/// A seek: the two sectors, and how far both move down from one pair of reads to the next, so that no read-ahead has
-/// them. Zero on disks with short tracks: those have no cache.
+/// A seek: its two sectors, and the step by which both move down after each pair of reads, so that they are never in a
+/// read-ahead. The step is zero on disks with short tracks: those have no cache.
 #[derive(Clone, Copy)]
 struct SeekOf {
     sectors: [u64; 2],
     step: u64,
 }
 
-/// Tracks have this many steps. Ours: all pairs of a bracket are within an eighth of a track, so most brackets are on
-/// one.
+/// Steps per track. Chosen: all pairs of a bracket are within an eighth of a track, so most brackets are on one.
 const STEPS: u64 = 128;
 
 /// The bracket of the time from one sector to another.
@@ -117,7 +118,7 @@ fn bracket<P: Player>(session: &mut Session<'_, P>, mut seek: SeekOf, turn: f64)
     seek.sectors = seek.sectors.map(|sector| sector + STEPS / 8 * seek.step);
     let mut found = SeekBracket::new(turn);
     let mut apart = pair(session, &mut seek, 0.0, &mut found)?.unwrap_or(0.0);
-    // The same again at the end must not contradict the bracket.
+    // The last pairs repeat the measurement, and must not contradict the bracket.
     let pauses = [true; HALVINGS].into_iter().chain([true, false, true, false]);
     for halves in pauses {
         let pause = if halves { found.next_pause(apart) } else { 0.0 };
@@ -144,7 +145,7 @@ fn pair<P: Player>(
     let served = session.play(tape.to_vec(), 1, Nanos(u64::MAX))?;
     let [first, second] = served[..] else { return Ok(None) };
     let is_seek = one.abs_diff(other) > 1;
-    // Without a seek, the cache is as quick as the disk at its best.
+    // Without a seek, the disk can be as quick as its cache, so this time counts.
     if is_cached(&second) && !is_seek {
         found.add(second.completed.saturating_sub(second.issued).0 as f64);
         return Ok(None);

@@ -8,8 +8,8 @@ use super::session::{Player, Session, request};
 /// Bytes of a sector.
 pub(crate) const SECTOR: u32 = 512;
 
-/// A read that took less did not wait for its sector: the drive's cache answered. The design's: a command and its
-/// transfer take less.
+/// A read that took less did not wait for its sector: the drive's cache answered. The value is from the design: a
+/// command and its transfer take less.
 const CACHED: Nanos = Nanos::from_micros(400);
 
 /// Reads sectors one after the other.
@@ -23,7 +23,7 @@ pub(crate) fn is_cached(served: &Served) -> bool {
     served.completed.saturating_sub(served.issued) < CACHED
 }
 
-/// The angle of a sector that came this long before the other one, in turns.
+/// The angle, in turns, from a sector to another one that was read this long before it.
 pub(crate) fn angle(before: f64, turn: f64) -> f64 {
     let turns = -before / turn;
     turns - turns.round()

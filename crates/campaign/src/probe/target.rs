@@ -14,7 +14,7 @@ use crate::error::CampaignError;
 use crate::signals::Stop;
 use crate::targets::{DeviceArgument, Site, Target, TargetArgument, TargetKind};
 
-/// Bytes of a file of our own. Ours: more than most write caches, and written within seconds.
+/// Bytes of a file of our own. Chosen: more than most write caches, and written within seconds.
 const FILE: u64 = Bytes::mib(256).0;
 
 /// The smallest file of our own: it must hold requests of 1 MiB at queue depth 32.

@@ -13,7 +13,8 @@ use workload::{Served, Tape, TapePlayer, TapeRequest};
 
 use super::{Findings, Player, Scope, Settings, device_file, probe};
 
-/// A device that takes 100 us, and longer after a pause or after another request. 80 of them are its own.
+/// A device that answers after 100 us, and later after a pause or after another request. 80 us are the latency of the
+/// device alone.
 #[derive(Debug)]
 pub(super) struct Drowsy {
     after_pause: Nanos,

@@ -22,14 +22,14 @@ use super::session::{Player, Session};
 /// The places that are measured first, in percent of the capacity.
 const PLACES: [u64; 5] = [1, 25, 50, 75, 99];
 
-/// Further places. Ours: each takes 2 s, and a probe less than a minute.
+/// The most further places. Chosen: each takes 2 s, and a probe takes less than a minute.
 const MORE_PLACES: u32 = 8;
 
-/// The begin of a zone is known to this share of the capacity, or to [`NEARBY`] on a small disk; and then to the
-/// sectors within which pairs begin.
+/// The beginning of a zone is found to within the capacity divided by this, or to within [`NEARBY`] on a small disk.
+/// The sectors within which pairs begin come in addition.
 const RESOLUTION: u64 = 500;
 
-/// Pairs of each distance, and pairs that tell a zone.
+/// Pairs of reads at each distance, and pairs that show to which zone a place belongs.
 const PAIRS: usize = 16;
 const PAIRS_OF_ZONE: usize = 6;
 
@@ -39,13 +39,13 @@ const DOUBLINGS: u32 = 11;
 /// Pairs begin within this many sectors.
 const NEARBY: u64 = 40_000;
 
-/// Pairs that tell a zone are this share of a track apart. Ours: most of them are on one track.
+/// Pairs that show a zone are this share of a track apart. Chosen: most of them are on one track.
 const OF_TRACK: f64 = 0.4;
 
-/// Tracks that are read one after the other. Ours: three cylinders of 20 heads.
+/// Tracks that are read one after the other. Chosen: three cylinders of 20 heads.
 const TRACKS: u64 = 64;
 
-/// Numbers of sectors whose brackets are this close are those of one zone, as a share.
+/// Two numbers of sectors per track belong to one zone if their brackets are within this share of each other.
 const SAME_ZONE: f64 = 0.005;
 
 /// Fewest sectors of a disk that is measured.
@@ -105,7 +105,7 @@ fn between<P: Player>(
         }
         let zone = |begin| Zone { begin, sectors: Ok(high.1) };
         if high.0 - low.0 <= resolution {
-            // Most pairs of the place behind are in the zone, but it may begin anywhere among them.
+            // Most pairs of the upper place are in the zone, but the zone may begin anywhere among them.
             let [low, high] = [low.0, high.0 + NEARBY].map(|sector| (sector * u64::from(SECTOR)) as f64);
             zones.push(zone(Ok(Estimate { value: f64::midpoint(low, high), low, high, samples: 2 })));
             continue;
@@ -160,7 +160,7 @@ fn sectors_at<P: Player>(session: &mut Session<'_, P>, place: u64, turn: f64) ->
     Ok(session.undisturbed(sectors_per_track(&found)))
 }
 
-/// Which of two numbers of sectors per track a place has.
+/// The index of the number of sectors per track that a place has; `None` if it has neither of the two.
 fn zone_at<P: Player>(
     session: &mut Session<'_, P>,
     place: u64,

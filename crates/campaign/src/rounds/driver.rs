@@ -32,13 +32,13 @@ pub trait Site {
 
 /// Listener of a campaign.
 pub trait Observer {
-    /// Takes notice of an event.
+    /// Receives an event.
     fn notify(&mut self, event: Event);
 
-    /// Takes notice of an execution that is left out because it would end too late.
+    /// Receives an execution that is left out because it would end too late.
     fn left_out(&mut self, _turn: Turn, _history: &Executions) {}
 
-    /// Takes notice of a result, which was added to the history of its alternative.
+    /// Receives a result, which was added to the history of its alternative.
     fn performed(&mut self, _turn: Turn, _history: &Executions) {}
 }
 
@@ -58,7 +58,7 @@ pub struct Driver<'a> {
     pub stop: &'a Stop,
     /// Its clock.
     pub clock: Clock<'a>,
-    /// Judgement of the results so far. Not asked of a campaign that performs all of its rounds.
+    /// Judges the results so far. Not called in a campaign that performs all of its rounds.
     pub judge: &'a dyn Fn(&[Executions]) -> Findings,
     /// Its observer.
     pub observer: &'a mut dyn Observer,
@@ -146,7 +146,7 @@ impl Driver<'_> {
                 executions.add(turn, self.rules.discards(turn.round), performance);
                 lasted
             }
-            // Ctrl-C reaches mkfs too. The end of the time does not.
+            // After Ctrl-C, the error may only mean that Ctrl-C also ended mkfs. The end of the time does not end mkfs.
             Err(_) if self.stop.requested() && !self.stop.is_late() => return None,
             Err(broken) => {
                 executions.break_off(&broken);

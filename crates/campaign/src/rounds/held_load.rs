@@ -3,9 +3,10 @@
 //! therefore runs on the target for a share of the time that it rested.
 //!
 //! Policy:
-//!   1. the load is held after the first change of a rate in a comparison, with `--sustained`, if the rates of a test
-//!      are of two kinds (credits that come back make it change in turn), and if the machine is so busy that targets
-//!      wait for calm longer than they work: rests then hide the end of a burst;
+//!   1. the load is held in four cases: after the first change of a rate in a comparison; with `--sustained`; if the
+//!      rates of a test are of two kinds; and if targets wait for calm longer than they work. Credits that come back
+//!      change a rate from turn to turn, which makes two kinds. Long waits on a busy machine are rests that hide the
+//!      end of a burst;
 //!   2. the first load of a target is long, because a burst may still have begun nowhere near its end;
 //!   3. if the rate of a test has dropped before, the load ends when the rate is low again, and may take longer.
 
@@ -18,22 +19,22 @@ use units::Nanos;
 const PART: u64 = 2;
 
 /// The longest first load of a target. A burst credit of 2 GB lasts for that long, if the burst is 100 MB/s faster than
-/// the credit comes back. A choice.
+/// the credit comes back. Chosen.
 const FIRST: Nanos = Nanos::from_secs(20);
 
-/// A test's rate has dropped if its highest is 1.5 times its lowest. A rate is low up to 1.25 times the lowest.
-/// Choices, above the usual noise of rounds.
+/// A test's rate has dropped if its highest is 1.5 times its lowest. A rate is low up to 1.25 times the lowest. Chosen:
+/// above the usual noise of rounds.
 const DROP: f64 = 1.5;
 const LOW: f64 = 1.25;
 
-/// Rates are of two kinds (1) if three are at most half of the highest rate, and three at least 80 % of it. Choices: a
+/// Rates are of two kinds (1) if three are at most half of the highest rate, and three at least 80 % of it. Chosen: a
 /// single stall or a single fast round is an outlier.
 const OF_A_KIND: usize = 3;
 const LOW_KIND: f64 = 0.5;
 const HIGH_KIND: f64 = 0.8;
 
-/// Waits for calm begin the load (1) if those of more than 100 ms add up to more than 5 s. Choices: a calm machine
-/// waits for 20 ms (`kernel`'s window), and a burst credit of a few seconds is back after 5 s.
+/// Waits for calm begin the load (1) if those of more than 100 ms add up to more than 5 s. Chosen: a calm machine waits
+/// for 20 ms (`kernel`'s window), and a burst credit of a few seconds is back after 5 s.
 const LONG_WAITS: Nanos = Nanos::from_secs(5);
 const LONG_WAIT: Nanos = Nanos::from_millis(100);
 
@@ -102,8 +103,8 @@ impl HeldLoad {
     }
 
     /// Returns the time for which a target is loaded before its next execution, and notes that it had its first load.
-    /// While one target is loaded all others
-    /// rest, so the share is divided by their number. `left` is the time until the end of the run, if it has one.
+    /// While one target is loaded, all others rest, so the share is divided by their number. `left` is the time until
+    /// the end of the run, if it has one.
     pub fn due(&mut self, target: usize, now: Nanos, left: Option<Nanos>) -> Due {
         let others = self.targets.saturating_sub(1);
         let Some(rest) = self.rest(target, now).filter(|_| others > 0) else {
@@ -116,7 +117,7 @@ impl HeldLoad {
             let first = usual.max(FIRST.min(share));
             return Due { usual: first, longest: first };
         }
-        // Turns would become longer and longer with a whole rest.
+        // Loads as long as the whole rest would make the turns longer and longer.
         Due { usual, longest: Nanos(usual.0 + usual.0 / 2) }
     }
 

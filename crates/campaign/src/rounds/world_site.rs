@@ -181,7 +181,8 @@ impl Site for WorldSite<'_> {
             // A wait for calm after a load would bring credits back.
             let mut performed = self.perform_one(turn, (&target, rest.is_some()), self.plan.options, notify);
             if let (Some(rest), Some(Ok(result))) = (rest, &mut performed) {
-                // The end of the load and the beginning of this execution take as long as those of this one.
+                // The rest also contains the end of the load and the preparation of this execution. Together they take
+                // about as long as the unmeasured parts of this execution.
                 result.rested = Some(rest + result.lasted.saturating_sub(result.measured()));
             }
             busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));

@@ -8,7 +8,7 @@ use crate::error::CampaignError;
 /// The default level of --age without --fill, in percent: studies of aging rarely find more.
 const USUAL: u32 = 70;
 
-/// The levels allowed, in percent. Chosen: less has no effect, and fuller file systems behave in ways of their own.
+/// The levels allowed, in percent. Chosen: less has no effect, and fuller file systems behave differently.
 const FILLS: std::ops::RangeInclusive<u32> = 5..=90;
 
 /// The aging of a file system.

@@ -139,7 +139,7 @@ pub(super) fn drivers_cost_the_same(lab: &Lab) -> Result<Claim, MachineFault> {
     ))
 }
 
-/// The verdict from the CPU shares of the two drivers, in percent. An assumption of equal costs is no evidence.
+/// The verdict from the CPU shares of the two drivers, in percent. An assumption of equal costs is not evidence.
 fn cost_the_same(is_assumed: bool, [sc, uda]: [f64; 2]) -> Verdict {
     if is_assumed { Verdict::CannotTell } else { verdict((sc - uda).abs() <= SHARES_APART) }
 }

@@ -216,7 +216,7 @@ fn contention(figures: &Contention) -> Verdict {
         () if !figures.needed => Verdict::CannotTell,
         // Without its cause the need must mostly disappear, and the cause must have grown.
         () if figures.closed > MOST && figures.grew => Verdict::Agrees,
-        // The cause has a part in the need, and others have as well.
+        // The cause explains a part of the need, and other causes explain the rest.
         () if figures.closed >= 1.0 - MOST && figures.grew => Verdict::CannotTell,
         // The paper's own figures show a rise. A model without most of it cannot contradict its cause.
         () if figures.printed_rise > SAME && figures.simulated_rise < figures.printed_rise / 2.0 => Verdict::CannotTell,

@@ -28,7 +28,7 @@ const ROUNDS: &str = "10";
 /// Seconds after which a late host is named. After ten times as many, the run ends (`bridge/src/first.rs`).
 const NAMED_S: &str = "3";
 
-/// The time for which a host is paused: long enough for its name, and shorter than that of the end of the run.
+/// The time for which a host is paused: long enough that diskperf names it as late, and too short to end the run.
 const PAUSED: Duration = Duration::from_secs(20);
 
 /// The time from the loss of a host for which the bench waits for the end of the launcher.
@@ -167,8 +167,8 @@ fn files(library: Library) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(all)
 }
 
-/// Adds the libraries, settings and messages in a folder. A part whose own libraries are not installed is of no use
-/// here either.
+/// Adds the libraries, settings and messages in a folder. A part whose own libraries are not installed is left out: it
+/// does not work on this machine either.
 fn add_parts(folder: &Path, all: &mut Vec<(String, PathBuf)>) {
     for path in folder_entries(folder) {
         let end = path.extension().unwrap_or_default();
@@ -228,7 +228,7 @@ fn uptime(guest: &mut Guest) -> Result<f64, String> {
     text.split(' ').next().and_then(|seconds| seconds.parse().ok()).ok_or_else(|| format!("no uptime: {text}"))
 }
 
-/// QEMU stops, and with it the second host. Its clock goes on.
+/// Stops QEMU, and the second host with it, whose clock goes on.
 fn paused(first: &mut First, second: &Guest) -> Result<(), String> {
     first.begin(&patient(&["--rounds", ROUNDS]))?;
     first.wait_for_rounds(2)?;
@@ -255,8 +255,8 @@ fn paused(first: &mut First, second: &Guest) -> Result<(), String> {
     Ok(())
 }
 
-/// The second host ends without a word. Launchers wait for their daemon on that host; Open MPI's waits longer than
-/// [`LAUNCHER`].
+/// Cuts the power of the second host, so that it ends without a message. Launchers wait for their daemon on that host;
+/// Open MPI's waits longer than [`LAUNCHER`].
 fn cut(first: &mut First, second: Guest) -> Result<(), String> {
     first.begin(&patient(&["--rounds", "1000"]))?;
     first.wait_for_rounds(2)?;

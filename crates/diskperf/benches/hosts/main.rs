@@ -66,8 +66,8 @@ const ROUND: &str = "2s";
 /// The pause between two looks at the processes. It is shorter than [`LONGEST_LOOK`], also on a busy computer.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A time between two looks that are both inside a measured section, and have no end of a section between them: hosts
-/// agree on a start 30 ms before it (`LEAD` in `bridge/src/first.rs`).
+/// The longest time between two looks that counts. If both looks are inside a measured section, no section ended
+/// between them, because hosts agree on a start 30 ms before it (`LEAD` in `bridge/src/first.rs`).
 const LONGEST_LOOK: Duration = Duration::from_millis(25);
 
 /// A part of the benchmark. The error is the reason why it is not possible here.
@@ -179,7 +179,7 @@ struct Watched {
     bridge: PathBuf,
     /// The last look, if it was inside a measured section: the moment, and the CPU time of the bridge until then.
     last: Option<(Instant, Duration)>,
-    /// The time between looks inside, and the CPU time of the bridge in it.
+    /// The sum of the times between looks inside a section, and the CPU time of the bridge in these times.
     inside: Duration,
     cpu: Duration,
     /// The CPU time of the bridge from its beginning to the last look inside a measured section.

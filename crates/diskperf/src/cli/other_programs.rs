@@ -19,7 +19,7 @@ const PROGRAMS: [(&str, &str); 4] = [
 const OPTIONS: [(&str, &str); 3] =
     [("--csv", "--format csv"), ("--terse", "--format csv"), ("--minimal", "--format csv")];
 
-/// The command of diskperf for the purpose of this program.
+/// The diskperf command with the same purpose as this program.
 pub fn command_instead_of(program: &str) -> Option<&'static str> {
     PROGRAMS.iter().find(|(other, _)| *other == program).map(|(_, instead)| *instead)
 }

@@ -393,8 +393,8 @@ impl Thing {
 /// The folder in which the kernel lists disks and their queues.
 const QUEUES: &str = "/sys/block";
 
-/// The reason why a leftover stays; `None` if it can be removed. `kept` is set if it was kept and is not named; it says
-/// what naming it would do. The obstacle is looked at last.
+/// The reason why a leftover stays; `None` if it can be removed. `kept` is set if it was kept on purpose and the user
+/// did not name it. It is the verb for what clean would do if the user named it. `obstacle` is called last.
 fn why_it_stays(owner: &Owner, kept: Option<&str>, obstacle: impl FnOnce() -> Option<String>) -> Option<String> {
     match owner {
         Owner::Process(pid) => Some(format!("process {pid} still runs")),

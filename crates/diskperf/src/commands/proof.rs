@@ -1,10 +1,10 @@
-//! `diskperf proof [DIRECTORY]`: what the owner of a disk sends to others, in one file. It has the preset quick, the
-//! checks of `diskperf doctor`, and power cuts of an image.
+//! `diskperf proof [DIRECTORY]`: writes one file that the owner of a disk can send to others. It contains a run of the
+//! preset quick, the checks of `diskperf doctor`, and power cuts of an image.
 //!
 //! Policy:
 //!   1. the checks come first, because the directory may be wrong;
 //!   2. if the run ends early, there is no power-cut test, and the file has what is finished;
-//!   3. a power-cut test that is not possible is no failure: the file has the reason;
+//!   3. a power-cut test that is not possible is not a failure: the file contains the reason;
 //!   4. lost records are findings: the exit status is that of the run, or that of Ctrl-C.
 
 use std::ffi::OsString;
@@ -64,7 +64,7 @@ pub fn run(arguments: &ProofArguments, words: &[OsString]) -> Result<Exit, Error
     let call = Call { words, store: &arguments.store, output, dry_run: false, live: false };
     let (run, ended) = run::measured(&request.resolve()?, &call);
     if run.cells.is_empty() {
-        // There is nothing to send but the error.
+        // Nothing was measured, so there is no file to send, only the error.
         ended?;
         return Ok(Exit::Interrupted);
     }

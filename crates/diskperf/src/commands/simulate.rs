@@ -30,7 +30,7 @@ use crate::ui::run_results::print_results;
 /// The most rows of a sweep. A sweep of several fields has a row for every combination; more rows are not readable.
 const MOST_ROWS: usize = 10_000;
 
-/// The most points of a sweep in CSV. Ours: every part of the sweep checks all of them, which takes a minute.
+/// The most points of a sweep in CSV. Chosen: every part of the sweep checks all of them, which takes a minute.
 const MOST_POINTS: usize = 1_000_000;
 
 pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Error> {

@@ -1,5 +1,5 @@
-//! Removes from a run what identifies its machine. Works on every string of the document, so that a field that is added
-//! later is covered too.
+//! Removes everything from a run that identifies its machine. Works on every string of the document, so that a field
+//! that is added later is covered too.
 //!
 //! Policy:
 //!   1. the program has its plain name, not the path that started it;
@@ -71,7 +71,7 @@ const KNOWN_OPTIONS: [&str; 18] = [
     "xprtsec",
 ];
 
-/// The run without what identifies its machine.
+/// A copy of the run without anything that identifies its machine.
 pub fn anonymous(document: &Document) -> Document {
     let (document, mut hidden) = prepared(document);
     let mut value = value_of(&document).expect("plain data");
@@ -79,7 +79,7 @@ pub fn anonymous(document: &Document) -> Document {
     read_again(&value).expect("only words were changed")
 }
 
-/// The proof without what identifies its machine.
+/// A copy of the proof without anything that identifies its machine.
 pub fn anonymous_proof(proof: &Proof) -> Proof {
     let (run, mut hidden) = prepared(&proof.run);
     let mut value = value_of(&Proof { anonymous: true, run, ..proof.clone() }).expect("plain data");

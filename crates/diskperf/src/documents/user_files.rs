@@ -58,7 +58,7 @@ pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     read_limited::open(path).and_then(|file| read_limited::bytes(file, most)).map_err(unreadable)
 }
 
-/// True for a device, which writing would destroy.
+/// True for a block or character device: writing would destroy its data.
 pub fn is_device(metadata: &Metadata) -> bool {
     let kind = metadata.file_type();
     kind.is_block_device() || kind.is_char_device()

@@ -38,7 +38,7 @@ pub use program::ProgramError;
 pub use runs::{Doubt, RunsError};
 pub use verify::VerifyError;
 
-/// The smallest stack that diskperf starts with. Ours: twice the need of any command in a build without optimisation
+/// The smallest stack that diskperf starts with. Chosen: twice the need of any command in a build without optimisation
 /// (512 KiB; an optimised build worked with 100 KiB). With a smaller stack, a signal would end diskperf in the middle
 /// of a run.
 pub const LEAST_STACK: Bytes = Bytes::mib(1);

@@ -115,7 +115,7 @@ fn hint_on_resuming(fault: &GuardFault, doubt: Option<Doubt>, folder: &Path, com
         hints.insert(0, "list the leftovers of killed runs: diskperf clean".to_owned());
     }
     if reasons.iter().all(Reason::can_be_lifted) {
-        // The words after two dashes are a command of yours.
+        // The words after two dashes belong to the user's command.
         let end = command.iter().position(|word| word == "--").unwrap_or(command.len());
         let (own, rest) = command.split_at(end);
         let agreed = ["--destroy-data", "--confirm", identity].map(OsString::from);

@@ -30,12 +30,12 @@ use crate::ui::output::{self, Steps};
 use crate::ui::progress_display::Display;
 use crate::ui::run_results::{MOST_FAILURES, print_failures};
 
-/// The shortest and the longest step that keep their number of points. Ours: an interrupt loses seconds, and starting
+/// The shortest and the longest step that keep their number of points. Chosen: an interrupt loses seconds, and starting
 /// threads takes no notable part of the time.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(4);
 
-/// The most simulations of a step with several points. Ours: a machine, its results and their lines take about 50 KB
+/// The most simulations of a step with several points. Chosen: a machine, its results and their lines take about 50 KB
 /// for each. With 10,000, a sweep of 100,000 points took 470 MB (`cargo bench --package overhead --bench sweeps`).
 const MOST_RUNS: usize = 1_000;
 

@@ -22,8 +22,8 @@ const LFS: &str = "lfs";
 /// 1983 were fitted without either.
 const TIMED_NAMES: [&str; 2] = ["file_system.names=timed", "kernel.update=30s"];
 
-/// The most simulations that are planned at once. Ours: each result has about a kilobyte, and stays in memory until the
-/// last simulation has ended.
+/// The most simulations that are planned at once. Chosen: each result has about a kilobyte, and stays in memory until
+/// the last simulation has ended.
 const MOST_RUNS: usize = 1_000_000;
 
 /// Simulations of a machine.
@@ -72,7 +72,7 @@ impl<'a> Request<'a> {
                 let site = Site::Simulated(simulated.clone());
                 let (name, typed) = (machine.name.clone(), self.name.to_owned());
                 let target = Target { name, typed, site, tuning: Vec::new(), aging: None };
-                // Before tests are made for a size that does not fit: a random order is a list of all blocks.
+                // Check the size before tests are made for it: the random order of a test is a list of all blocks.
                 if let Some(size) = self.arguments.size {
                     simulated.check(most_drives, size.0)?;
                 }
@@ -109,7 +109,7 @@ impl<'a> Request<'a> {
 pub fn machine(name: &str, arguments: &SimulateArguments) -> Result<(Machine, Vec<String>), Error> {
     let mut machine = Machine::load(name)?;
     let preset = if arguments.preset.name == LFS { TIMED_NAMES.as_slice() } else { &[] };
-    // A part that does not know the setting has only names that take time, or no daemon.
+    // Leave out a setting that the parts do not have: their names always take time, or they have no daemon.
     let known = |setting: &&&str| machine.names().iter().any(|name| setting.split('=').next() == Some(name));
     let preset = preset.iter().filter(known).map(|&setting| setting.to_owned()).collect::<Vec<String>>();
     let settings: Vec<String> = preset.into_iter().chain(arguments.settings.iter().cloned()).collect();

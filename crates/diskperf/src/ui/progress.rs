@@ -48,7 +48,7 @@ impl Progress {
         self.running = Some((index, now));
     }
 
-    /// An execution is over, or will not run: an earlier process did it, or it makes no sense any more.
+    /// An execution is over, or will not run: an earlier process performed it, its program failed, or it is left out.
     pub fn ended(&mut self, index: usize, now: Nanos) {
         if let Some((_, began)) = self.running.take_if(|(running, _)| *running == index) {
             self.lasted[index] = Some(now.saturating_sub(began));

@@ -120,7 +120,7 @@ impl Display {
             Event::ProgramEnded { index } => {
                 self.live_line = None;
                 self.progress.ended(*index, now);
-                // Between rounds the next line follows at once.
+                // In a run with rounds, the line of the next program follows at once.
                 if self.round.is_empty() {
                     let (ended, all) = self.progress.counted();
                     self.draw(ended, all, &self.rest(now).unwrap_or_default());

@@ -48,7 +48,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, is_agreed: bool) -> 
         shell::word(path)
     ));
     let began = Writers::prepare(folder.path(), records);
-    // Until here no record is promised, and nothing need stay.
+    // Before this line is printed, no record is promised, so the folder need not stay.
     let began = began.and_then(|()| output::log_line(&Log::heading(records.seed, bounds.records, &name)));
     let ended = began.and_then(|()| {
         let ended =
@@ -64,7 +64,8 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, is_agreed: bool) -> 
     }
 }
 
-/// Promised records stay: otherwise they would be found missing.
+/// Removes the folder if its records were taken back. Otherwise the records are promised and must stay, because the
+/// check would report them as missing.
 fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
     if is_taken_back {
         drop(folder);
@@ -119,7 +120,7 @@ pub fn check(
     Ok(exit)
 }
 
-/// Refuses to print into a file that is on the tested file system, and would go with its power.
+/// Refuses if standard output is a file on the tested file system: the power cut might destroy it, too.
 fn lies_elsewhere(path: &Path) -> Result<(), Error> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let printed_to = fs::metadata("/proc/self/fd/1").map_err(unreadable)?;

@@ -14,7 +14,7 @@ fn choice(ended: &ProgramOutput, status: i32) -> (Value, Value) {
     (document["run"]["choice"].clone(), document)
 }
 
-/// Two simulated drives, one of them at half the speed: whatever waits for its turns takes longer.
+/// Two simulated drives. One turns at half the speed, so everything that waits for its rotation takes longer.
 const TWO_DRIVES: [&str; 6] =
     ["choose", "slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780", "--preset", "smoke", "--only"];
 
@@ -60,7 +60,7 @@ fn three_targets_are_compared_in_pairs() {
         .map(|pair| ["first", "second", "verdict"].map(|name| pair[name].as_str().expect("a word")))
         .collect();
     assert_eq!(pairs, [["a", "b", "same"], ["a", "c", "same"], ["b", "c", "same"]]);
-    // Three intervals that hold together: each holds in more than 95 of 100 runs.
+    // The three intervals hold at the same time in 95 of 100 runs, so each of them holds in more.
     assert!(list(&choice, "comparisons")[0]["confidence"].as_f64() > Some(0.98), "{choice:#}");
 }
 
@@ -78,7 +78,7 @@ fn requirements_are_met_by_both_targets_one_or_none() {
     let one = needed("read>=400KiB/s", 0);
     assert!(one.contains("slow no (") && one.contains("fast yes (") && one.contains("Meets all needs: fast."), "{one}");
     assert!(needed("read>=400KiB/s,read.max<=1us", 5).contains("No target clearly meets all needs."));
-    // Calls have 8 KiB.
+    // Each call reads 8 KiB.
     let calls = needed("read>=50/s", 0);
     assert!(calls.contains("calls/s)") && calls.contains("Meets all needs: fast."), "{calls}");
 }
@@ -170,7 +170,7 @@ fn targets_on_one_device_each_get_a_new_file_system() {
     assert_eq!(device[1024 + 56..][..2], [0, 0]);
 }
 
-/// Two simulated machines take no time that needs planning.
+/// The time of simulated machines is not planned, so their sizes are the usual ones.
 #[test]
 fn simulated_machines_are_not_fitted_to_a_budget() {
     let cli = Cli::new();

@@ -100,7 +100,7 @@ fn a_command_runs_ten_times_or_five_seconds() {
     assert!(!codes(&long).contains(&"few"), "{long:#}");
 }
 
-/// One of twelve runs waits for three seconds: it is named, and the figure is that of the others.
+/// One of twelve kept runs waits for five more seconds: the warning names it, and the other runs determine the figure.
 #[test]
 fn an_outlier_is_named_and_does_not_determine_the_figure() {
     let (cli, outside) = (Cli::in_memory(), Cli::new());
@@ -140,7 +140,8 @@ fn cpu_time_of_grandchildren_and_orphans_counts_once() {
         let cell = cell(&line);
         let ticks = fs::read_to_string(&own).expect("what the last round was charged");
         let told = ticks.trim().parse::<f64>().expect("a number") / 100.0;
-        // Counted once, with the time of the shells; counted twice, it would be 2.
+        // The ratio is about 1 if the time is counted once: the time of the shells comes in addition. It would be 2 if
+        // the time were counted twice.
         let times = cpu(&cell) / told;
         assert!((0.9..1.7).contains(&times), "{line}: {times} times the {told} s that the kernel charged");
         // The times of several processes do not add up. The busiest one may have computed all the time, and a limited
@@ -375,7 +376,7 @@ fn a_stopped_run_ends_its_command_and_can_be_resumed() {
     let (count, seconds) = (outside.path().join("count"), seconds(&cli));
     let set = |number: &str| fs::write(&count, number).expect("a file");
     set("0");
-    // The first leaves a process. The third does not end by itself, and ignores SIGTERM.
+    // The first execution leaves a process. The third does not end by itself, and ignores SIGTERM.
     let line = format!(
         "n=$(cat {0}); echo $((n + 1)) > {0}; if test $n = 0; then sleep 2{seconds} & fi; \
          test $n -lt 2 || {{ trap '' TERM; sleep {seconds}; sleep {seconds}; }}",

@@ -68,7 +68,7 @@ fn write_run(cli: &Cli, name: &str, factors: &[(&str, Vec<f64>)], change: impl F
             cell["rate"][figure] = json!(cell["rate"][figure].as_f64().expect("a rate") * mean);
         }
     }
-    // Two runs do not begin at the same time: they would be one run.
+    // Two documents with the same start time would count as one run, so the second run starts later.
     let apart = 60.0 * f64::from(u8::from(name != "then.json"));
     document["run"]["started_unix_s"] = json!(document["run"]["started_unix_s"].as_f64().expect("a time") + apart);
     change(&mut document);
@@ -150,7 +150,7 @@ fn verdicts_and_changes_of_two_runs_are_printed() {
     let columns = lines.lines().map(|line| line.split(',').count()).collect::<Vec<usize>>();
     assert_eq!(columns, [20; 4], "{lines}");
 
-    // A run is the same as itself, and has no changes; a condition would guard nothing.
+    // A run that is compared with itself has no changes, and a condition on it would guard nothing.
     let same = printed(&cli, &["compare", "then.json", "then.json"], 0);
     assert_eq!(same.out, "identical: then.json and then.json are the same run\n");
     let refused = printed(&cli, &["compare", "then.json", "then.json", "--fail-if", "slower:5%"], 2).err;
@@ -273,7 +273,7 @@ fn conditions_that_cannot_be_checked_fail() {
     assert_contains(&ended.out, &["1 n.m. in one of the runs", "n.m. in base: no rights (read_8192)"]);
 }
 
-/// Leaving out such rounds would report the old speed.
+/// If such rounds were left out, the comparison would report the old speed.
 #[test]
 fn rounds_without_any_bytes_count_as_slower() {
     let cli = Cli::new();
@@ -330,7 +330,7 @@ fn runs_without_common_tests_are_refused_and_not_overwritten() {
     );
     assert_contains(&printed(&cli, &["compare", "then.json", "missing"], 2).err, &["there is no missing"]);
     printed(&cli, &["compare", "then.json"], 2);
-    // One program with other settings is another program, and the error names the settings.
+    // A program with other settings counts as another program, and the error names the settings.
     write_run(&cli, "other.json", &[(READ, around(1.0, 5))], |document| {
         document["cells"][0]["parameters"]["block_bytes"] = json!(4096);
     });

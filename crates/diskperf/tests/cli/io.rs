@@ -434,7 +434,7 @@ fn intervals_of_jobs_start_together_and_are_complete() {
     let round = &cell["rounds"][0];
     let intervals = round["intervals"].as_array().expect("intervals");
     let ops: Vec<u64> = intervals.iter().filter_map(|one| one["ops"].as_u64()).collect();
-    // Eight start, if none is too late.
+    // Eight operations start, if none is too late.
     assert!(round["ops"] == ops.iter().sum::<u64>() && round["ops"].as_u64() <= Some(8), "{ops:?}");
     // If the jobs did not start together, their intervals would follow each other: there would be four times as many.
     let most = round["returned_s"].as_f64().expect("a time") / stats::INTERVAL.as_secs_f64() + 1.0;

@@ -12,7 +12,7 @@ use testkit::{ProgramOutput, run};
 
 use crate::common::{Cli, program};
 
-/// A file of random bytes: some file systems keep no zeroes.
+/// A file of random bytes: some file systems do not store zeroes.
 fn file(cli: &Cli, name: &str, mib: usize) {
     let mut bytes = vec![0; mib << 20];
     fs::File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).expect("random bytes");

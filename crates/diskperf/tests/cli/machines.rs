@@ -185,7 +185,7 @@ fn every_number_has_a_bound() {
     assert!(tried.len() > 45, "{tried:?}");
 }
 
-/// A processor that only serves its clock would never end.
+/// A simulation whose processor only serves its clock would never end.
 #[test]
 fn a_clock_that_takes_the_whole_processor_is_refused() {
     testkit::compute_only!();
@@ -258,7 +258,7 @@ fn missing_fields_of_machine_files_are_named() {
         &["mine.toml:3: drive.sectors_per_track is missing"],
     );
     refuses_own("like = \"vax780-sc780\"\nfile_systems = []\n", &["mine.toml:1: file_system: it is missing"]);
-    // The table of 1983 has a half for each file system, and here none.
+    // The table of 1983 has a half for each file system, and this machine has none.
     let cli = Cli::new();
     fs::write(cli.path().join("mine.toml"), "like = \"vax780-sc780\"\nfile_systems = []\n").expect("a file");
     refuses(&cli, &["./mine.toml", "classic1983", "--no-store"], &["mine.toml:1: file_system: it is missing"]);
@@ -273,7 +273,7 @@ fn missing_fields_of_machine_files_are_named() {
     );
 }
 
-/// The hint shows the form that the key has, not that of a number.
+/// The hint shows the form of this key's values, and not that of a number.
 #[test]
 fn values_of_another_form_are_refused_with_the_right_form() {
     testkit::compute_only!();

@@ -136,7 +136,7 @@ fn a_folder_with_files_but_no_tag_stays() {
     assert!(refused.err.contains(&format!("{name} stays: no tag proves that {run} made it")), "{}", refused.err);
 }
 
-/// A process of another machine may still use it: a network file system is one for both.
+/// A process on another machine may still use the leftovers: both machines may share a network file system.
 #[test]
 fn leftovers_of_other_machines_stay() {
     let scratch = Scratch::new();

@@ -214,7 +214,7 @@ fn endless_simulations_are_stopped_with_a_reason() {
     assert!(document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("--parts")), "{document}");
 }
 
-/// Without the signal this would take minutes; `cli_simulate` is not the place to wait for them.
+/// Without the signal, the simulation would take minutes, and the test does not wait for them.
 #[test]
 fn an_interrupt_ends_a_running_simulation() {
     let mut child = testkit::command(&program())
@@ -283,7 +283,7 @@ fn a_simulated_machine_is_a_target_like_any_other() {
     let two = json(&[&targets[..], &["--rounds", "2", "--size", "256KiB", "--json"]].concat());
     assert_eq!(cells(&two).len(), 12);
     assert_eq!(cells(&two).iter().filter(|cell| cell["together"] == true).count(), 4);
-    // The default is eight megabytes: the memory limit is for files on this machine.
+    // The default is eight megabytes: the memory limit, by which files grow, is only for files on this machine.
     let letter = json(&["run", "classic1983", "sim:vax780-sc780", "--rounds", "1", "--json"]);
     assert_eq!(cells(&letter)[0]["parameters"]["file_bytes"], 8 << 20);
     let set = "sim:vax780-sc780,drive=ra81,file_system=4K/1K";

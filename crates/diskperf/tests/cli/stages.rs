@@ -75,7 +75,7 @@ fn each_stage_of_1983_is_compared_with_the_previous_one() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    // The factor of a stage is below its rate, and the total factor is behind it.
+    // The factor of each stage is in the line below its rate. After them comes the factor of all stages together.
     let at = shown.lines().position(|line| line.starts_with(" read_8192 ")).expect("a row");
     let rows: Vec<&str> = shown.lines().skip(at).take(2).collect();
     assert_eq!((rows[0].matches("%)").count(), rows[1].matches(" x1.").count()), (3, 3), "{shown}");

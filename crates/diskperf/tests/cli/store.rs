@@ -294,7 +294,8 @@ fn an_unknown_run_gets_similar_suggestions() {
     }
     scratch.refuses(&["resume", &run], 2, &["is finished", "diskperf show"]);
     scratch.refuses(&["resume"], 2, &["every stored run is finished"]);
-    // All runs of a day have the same end; many have the same beginning only among a few thousand.
+    // The ids of one day have the same end. Several ids have the same beginning only among a few thousand runs, so this
+    // test has no such ids.
     scratch.refuses(&["export", ""], 2, &["there is no run"]);
 }
 

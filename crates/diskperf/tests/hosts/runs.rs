@@ -188,8 +188,8 @@ fn job_files_and_commands_run_on_all_hosts() {
                [[load]]\npattern = \"write\"\nsize = \"4MiB\"\ntime = \"300ms\"\n";
     fs::write(hosts.path("job.toml"), job).expect("a job file");
     let of_job = ["run", "job.toml", "data", "--floor", "0", "--yes", "--json"];
-    // The folder of a command is that of its host, with a file of its --prepare.
-    // It cannot talk with the other hosts.
+    // Each host runs the command in its own folder, which contains the file of --prepare. The command does not get
+    // DISKPERF_PEERS, so it cannot send messages to the other hosts.
     let command = "test -z \"$DISKPERF_PEERS\" || exit 1; cat prepared > copied; hostname >> copied; \
                    test -s prepared; sleep 0.05";
     let of_command = "run data --rounds 2 --floor 0 --yes --json --prepare".split(' ').collect::<Vec<_>>();

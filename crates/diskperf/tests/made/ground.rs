@@ -108,7 +108,7 @@ fn mounted(disk: &mut LoopDisk, folder: &Path, format: &Format) -> Result<PathBu
     let node = disk.node().to_string_lossy().into_owned();
     run_tool(format.tool, &[format.options, &[&node]].concat())?;
     run_tool("mount", &["-o", format.mount, &node, &point.to_string_lossy()])?;
-    // The device goes with the mount, even if this process is killed.
+    // The kernel detaches the device when it is unmounted, even if this process is killed.
     disk.leave();
     Ok(point)
 }

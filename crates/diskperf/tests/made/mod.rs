@@ -134,7 +134,8 @@ impl DirtyLimit {
         let path = |name: &str| Path::new("/proc/sys/vm").join(name);
         let names = ["dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_background_ratio"];
         let before = names.map(|name| (path(name), fs::read_to_string(path(name)).unwrap_or_default()));
-        // Of ratio and bytes one is zero: the other is in force, and setting it clears the first.
+        // Each limit is either a ratio or a number of bytes. The other of the two is zero, and setting one clears the
+        // other. So only the values that are in force are kept, to be restored.
         let limit = DirtyLimit(before.into_iter().filter(|(_, value)| value.trim() != "0").collect());
         for (name, bytes) in [("dirty_bytes", bytes), ("dirty_background_bytes", bytes / 2)] {
             fs::write(path(name), bytes.to_string()).map_err(|error| format!("no limit on dirty pages: {error}"))?;

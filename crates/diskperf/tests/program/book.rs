@@ -133,7 +133,7 @@ mod copy {
         assert_eq!(cli.names().len(), 1);
     }
 
-    /// A file of /proc has size 0, and yet there is something to read: it grew.
+    /// A file in /proc has size 0 but contains data, so it seems to grow during the copy.
     #[test]
     fn a_file_changed_during_the_copy_is_an_error() {
         let cli = Cli::new();
@@ -277,7 +277,7 @@ mod tlpi {
             assert!(reason.starts_with("needs about ") && reason.ends_with(" of the budget of 100 ms"), "{reason}");
             assert_eq!((&cell["rate"], &cell["rounds"]), (&Value::Null, &Value::Array(Vec::new())), "{cell}");
         }
-        // Of the copies, the plain ones with the largest buffers stay: the fit takes three.
+        // Of the copies without a sync, the three with the largest buffers stay: the fit needs three.
         for buffer in [4096, 16384, 65536] {
             assert!(ways(&measured, "copy").contains(&("none".to_owned(), buffer)));
         }

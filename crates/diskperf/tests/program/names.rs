@@ -110,7 +110,7 @@ fn targets_files_and_the_current_directory_may_have_odd_names() {
     let target = joined(&[b"file:", file.as_os_str().as_bytes()]);
     let ended = run_well(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*target, "--json".as_ref()]);
     assert_eq!(document(&ended)["run"]["targets"][0]["name"], bytes(&target));
-    // The word before = has letters only; otherwise it belongs to the path.
+    // A target name before = has only letters, digits, - and _. This word has other bytes, so all of it is a path.
     let folder_with_sign = folder.path().join(joined(&[ODD, b"=x"]));
     fs::create_dir(&folder_with_sign).expect("a folder");
     let word = joined(&[ODD, b"=x"]);

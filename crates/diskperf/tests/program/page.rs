@@ -299,8 +299,8 @@ fn is_seen_well(browser: &Browser, name: &str, view: View, faults: &mut Faults) 
     Ok(())
 }
 
-/// Asserts that paper shows everything that a click would show, except the raw figures, and so the names of lines and
-/// bars.
+/// Asserts that everything that a click would show is also on paper, except the raw figures. So the names of lines and
+/// bars are on paper, too.
 fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
     // A4, 21 cm, at 96 pixels per inch.
     is_seen_well(browser, name, View { width: 794, height: HEIGHT, medium: Medium::Print }, faults)?;
@@ -321,7 +321,7 @@ fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
 /// Asserts that Tab reaches every button, box and link, and nothing else; Enter switches a series off and on; the keys
 /// of a chart show the text of its marks, and Escape hides it.
 fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
-    // A keyboard user would not reach the end of more.
+    // With more stops than this, a keyboard user would not reach the end of the page.
     const LONGEST: usize = 400;
     let place = format!("{name}, keyboard");
     browser.show(View { width: 1280, height: HEIGHT, medium: Medium::Light })?;

@@ -64,7 +64,7 @@ fn setuid_rights_are_refused_first() {
         set_rights(&copy, mode);
         calls.iter().for_each(|call| refuses(&as_user(&copy, folder.path(), call), how));
     }
-    // Also if root passes on fewer rights than it has.
+    // The program also refuses if root starts it, and its file gives it fewer rights than root has.
     chown(&copy, Some(USER), None).expect("given away");
     set_rights(&copy, 0o4755);
     calls.iter().for_each(|call| refuses(&testkit::run(&copy, folder.path(), call), "setuid of another"));

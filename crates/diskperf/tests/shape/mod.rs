@@ -5,11 +5,12 @@
 //!   1. lines before the first empty line describe the machine, except remarks about what will be done;
 //!   2. lines about warnings or missing results are left out. So are lines about where the run is stored, about the
 //!      device, which is not visible everywhere, and about the largest load, which a run without rounds lacks;
-//!   3. headings of a table that not every machine fills are left out, and so is their second line. So is a second part
-//!      of a table that has only such headings: the width of the others decides which they are;
-//!   4. of a row, the name and the unit of its rate are compared; a row that is `n.m.` on one side has any unit;
-//!   5. in other lines, all figures are equal, and so are all units of sizes and times. A mean is trimmed if a round
-//!      stands out;
+//!   3. headings of columns that may be empty on some machines are left out, and so is their second line. A table may
+//!      have a second part. If that has only such headings, it is left out, too: the width of the first part decides
+//!      which columns it has;
+//!   4. the name of a row and the unit of its rate are compared. A row that is `n.m.` on one side may have any unit;
+//!   5. in other lines, all figures count as equal, and so do all units of sizes and times. The word `trimmed` is
+//!      ignored, because a mean is trimmed only if a round stands out;
 //!   6. figures decide where a line of 100 columns ends: a line that continues in the next is joined with it, and so
 //!      are names of rows.
 

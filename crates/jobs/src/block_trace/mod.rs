@@ -62,7 +62,7 @@ struct BadLine {
 struct TraceEvent {
     /// Nanoseconds on the clock of the trace.
     at: u64,
-    /// What happened.
+    /// The stage of the event.
     stage: EventStage,
     /// Read, write or flush; `None` for a discard or another command.
     kind: Option<TapeKind>,

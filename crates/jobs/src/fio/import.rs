@@ -169,7 +169,8 @@ impl Conversion<'_> {
         }
     }
 
-    /// The start of a section, if it is not at once. Of a range, from which fio draws, it is the shorter time.
+    /// The start of a section, if it is delayed. fio draws the delay from a range; here it is the shorter time of the
+    /// range.
     fn delay<'a>(&mut self, rest: &mut RemainingSettings<'a>) -> Result<Option<(Setting<'a>, Nanos)>, JobError> {
         let Some(setting) = rest.take(&[words::DELAY]) else { return Ok(None) };
         let read = |text: &str| nanos(text.split('-').next().unwrap_or_default(), SECOND);
@@ -394,7 +395,7 @@ impl Conversion<'_> {
         Ok(())
     }
 
-    /// The operations between two pauses. In fio too, the queue is never deeper.
+    /// The number of operations between two pauses. In fio too, the queue is never deeper than this.
     fn burst(
         &mut self,
         load: &mut LoadSpec,

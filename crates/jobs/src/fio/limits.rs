@@ -1,11 +1,11 @@
-//! Limits of reads and writes in fio: `rate_iops=700,300`. A single number limits each of both, and `700,` only reads.
-//! Checked with fio 3.33.
+//! Limits of reads and writes in fio: `rate_iops=700,300`. A single number limits reads and writes separately, and
+//! `700,` limits only reads. Checked with fio 3.33.
 
 use workload::Rates;
 
 use crate::load_words::{PatternName, Rate};
 
-/// The limits of one job. `None` is no limit.
+/// The limits of one job. `None` means unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     reads: Option<u64>,
@@ -17,7 +17,7 @@ pub struct Limits {
 pub struct OnlyOne;
 
 impl Limits {
-    /// Parses the limits; 0 is no limit. Returns `None` if `number` does not read one.
+    /// Parses the limits; 0 means unlimited. Returns `None` if `number` cannot parse one.
     pub fn parse(text: &str, number: impl Fn(&str) -> Option<u64>) -> Option<Limits> {
         let limit = |text: &str| number(text).map(|limit| Some(limit).filter(|limit| *limit > 0));
         let part = |text: &str| if text.is_empty() { Some(None) } else { limit(text) };

@@ -23,8 +23,8 @@ use crate::provision::image_fault::ImageFault;
 use crate::provision::image_file::{FileWithin, UnnamedFile};
 use crate::provision::loop_device::{Backing, LoopDevice};
 
-/// Rounds of erasing signatures: a copy may become visible only when the first one is gone. Guess; two were always
-/// enough.
+/// Maximum rounds of erasing signatures: a copy may become visible only when the first one is gone. Guess; two rounds
+/// were always enough.
 const ROUNDS: usize = 8;
 
 /// Bytes per discard, so that other I/O is served in between. Guess: a drive needs a second at most.
@@ -50,7 +50,7 @@ enum Holding {
     Other(Held),
 }
 
-/// An inspected device whose data may go.
+/// An inspected device whose data may be overwritten.
 #[derive(Debug)]
 struct Held {
     number: (u32, u32),

@@ -36,7 +36,7 @@ pub(crate) struct DeviceFacts {
 ///   4. it is read-only;
 ///   5. diskperf cannot read the mounts, or the backing of a loop device, which may be this device; or it lacks the
 ///      right to see the open files of other processes; or an unknown program holds the device;
-///   6. its content and its partitions.
+///   6. it holds data, or has partitions.
 pub(crate) fn reasons(facts: &DeviceFacts, machine: &Machine) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let relatives = relatives(facts.number, machine);

@@ -70,8 +70,9 @@ impl Display for Refusal {
 ///   1. It must be a regular file.
 ///   2. No loop device may show it: writing would change the device, and what is mounted from it. The file's device and
 ///      inode numbers are compared, as the descriptor gives them, so other names of the file do not matter.
-///   3. If these numbers do not identify the file (overlay, FUSE, a network), or not the file behind a loop device, no
-///      loop device may have the file's size. Loop devices on files of this process are ignored.
+///   3. On some file systems (overlay, FUSE, a network), these numbers do not identify a file. If this file is on one,
+///      no loop device may have its size or show a part of a file. The same applies to a loop device whose file is on
+///      one. Loop devices on files of this process are ignored.
 ///
 /// A loop device that is attached to the file after this is not seen: nothing in Linux prevents that.
 pub fn judge(file: impl AsFd) -> Result<(), Refusal> {

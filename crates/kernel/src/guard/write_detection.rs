@@ -29,8 +29,8 @@ const BETWEEN: Duration = Duration::from_millis(1);
 /// program writes to.
 const LOOKS: usize = 5;
 
-/// File times have the resolution of the kernel's clock tick, at most 10 ms (`CONFIG_HZ=100`); exFAT rounds them to 10
-/// ms. Twice that.
+/// Twice the resolution of file times. They have the resolution of the kernel's clock tick, at most 10 ms
+/// (`CONFIG_HZ=100`); exFAT rounds them to 10 ms.
 const TICK: Duration = Duration::from_millis(20);
 
 /// File times without a fraction may be rounded by the file system: FAT rounds to 2 s, others to less. A tick is added.

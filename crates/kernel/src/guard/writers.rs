@@ -114,7 +114,7 @@ fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
 fn may_have_files(pid: i32) -> bool {
     match Process::new(pid).and_then(|process| process.stat()) {
         Ok(stat) => stat.flags & PF_KTHREAD == 0 && !['Z', 'X'].contains(&stat.state),
-        // With hidepid, other users' processes hide even this.
+        // With hidepid, the processes of other users are not found.
         Err(ProcError::NotFound(_)) => false,
         Err(ProcError::Io(error, _)) => !open_files::is_gone(&error),
         Err(_) => true,

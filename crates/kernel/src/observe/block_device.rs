@@ -220,10 +220,11 @@ impl Device {
         Some(text.trim() == "1")
     }
 
-    /// Reads all counters since the device appeared, of all programs. For a partition, the flushes are its disk's:
-    /// the kernel counts them only there. Returns `None` if the counters stand still: then they would show that no byte
-    /// reached the device. A device without requests of its own may count although its switch is off (on Linux 6.1, a
-    /// mapped one does, and an NVMe disk with several paths does not), so its counts tell.
+    /// Reads all counters since the device appeared, of all programs. For a partition, the flushes are its disk's: the
+    /// kernel counts them only there. Returns `None` if the counters are switched off, because they would show that no
+    /// byte reached the device. A device without requests of its own may count although its switch is off: on Linux
+    /// 6.1, a mapped one does, and an NVMe disk with several paths does not. Counts above zero show that such a device
+    /// counts.
     pub fn used(&self) -> Option<DeviceUse> {
         let stat = |path: &str| parse_stat(&read_limited::of_the_kernel(self.sys.join(path)).ok()?);
         let mut used = stat("stat")?;

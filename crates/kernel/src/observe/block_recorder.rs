@@ -1,14 +1,14 @@
 //! Records the requests of a block device while a program runs.
 //!
 //! Policy:
-//!   1. the device is the lowest one with requests below the folder: a partition's disk, the device below a device
-//!      mapper with one member. A stack with several devices is not recorded;
-//!   2. all requests of the device are recorded, also those of other processes: requests do not show who caused them.
-//!      The program's own writes are often issued by kernel threads;
+//!   1. the recorded device is the lowest one with requests below the folder: the disk of a partition, or the device
+//!      below a device mapper with one member. A stack with several devices is not recorded;
+//!   2. all requests of the device are recorded, including those of other processes: a request does not show which
+//!      process caused it. Kernel threads often issue the program's own writes;
 //!   3. the events get the time of the monotonic clock, which is also the clock of the program;
 //!   4. if events were lost because the buffers were full, there is no recording;
-//!   5. the instance of the tracer is removed with the recorder, and the recorder is stopped whenever it is dropped;
-//!   6. events are enabled only while it records, because they cost time in each request of the machine.
+//!   5. dropping the recorder stops the recording and removes the instance of the tracer;
+//!   6. events are enabled only during a recording, because they cost time in each request of the machine.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,8 +22,8 @@ use crate::observe::host::Host;
 use crate::observe::tracefs::{Instance, Tracefs};
 use crate::sys::{clocks, read_limited};
 
-/// The buffer of one processor. An event takes about 100 bytes, a request two or three events: room for some 60,000
-/// requests. Chosen.
+/// The buffer of one processor. An event takes about 100 bytes, and a request has two or three events. So the buffer
+/// has room for some 60,000 requests. Chosen.
 const BUFFER: Bytes = Bytes::mib(16);
 
 /// The buffers of all processors take at most this part of the memory. Chosen.
@@ -41,7 +41,7 @@ const BIO_EVENT: &str = "block_bio_queue";
 /// The bits of the minor number in the kernel's own form of a device number (include/linux/kdev_t.h, MINORBITS).
 const MINOR_BITS: u32 = 20;
 
-/// The most devices below each other. A guess: a stack of mappers has two or three.
+/// The maximum depth of a stack of devices. Guess: a stack of mappers has two or three.
 const DEEPEST: u32 = 16;
 
 /// The reason why requests are not recorded.
@@ -53,7 +53,7 @@ pub enum NotRecorded {
     /// The requests go to several devices.
     #[error("{0} consists of several devices")]
     Several(String),
-    /// The files have the number of no device (btrfs, bcachefs).
+    /// The device number of the files is not that of a block device (btrfs, bcachefs).
     #[error("{0} may be one of several devices of the file system")]
     FileSystem(String),
     /// The device has no requests of its own.
@@ -148,8 +148,8 @@ impl BlockRecorder {
         Ok(BlockRecorder { top: top.clone(), device, instance, state: State::Idle })
     }
 
-    /// Prepares a recorder of the device at the path, or of that of the folder or file there. The device must have the
-    /// requests itself: a device mapper takes time of its own.
+    /// Prepares a recorder of the device at the path, or of the device below the folder or file there. Fails if that
+    /// device passes its requests on to another one, because a device mapper takes time of its own.
     pub fn of_path(path: &Path) -> Result<BlockRecorder, NotRecorded> {
         let top = top(path).ok_or(NotRecorded::NoDevice)?;
         let recorder = BlockRecorder::new(&top)?;
@@ -183,11 +183,12 @@ impl BlockRecorder {
         Ok(())
     }
 
-    /// Records no longer. Does nothing if it does not record.
+    /// Stops recording. Does nothing if it is not recording.
     pub fn stop(&mut self) {
         if let State::Recording { began } = self.state {
             let ended = clocks::now().since_zero();
-            // If this fails, later events are recorded too: they are after the end, and replays ignore them.
+            // If this fails, later events are recorded, too. They come after the end of the span, and replays ignore
+            // them.
             let _ = self.instance.set("tracing_on", "0");
             // 6. If this fails, they stay enabled until the instance is removed.
             switches().for_each(|switch| drop(self.instance.set(&switch, "0")));

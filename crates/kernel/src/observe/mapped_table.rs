@@ -1,5 +1,5 @@
-//! The sectors of other devices that a mapped device shows. They are in its table, which only the device mapper itself
-//! tells (linux/dm-ioctl.h): /sys names the devices below, and not the sectors.
+//! The sectors of other devices that a mapped device shows. They are in the table of the mapped device, which only the
+//! device mapper reports (linux/dm-ioctl.h). /sys names the devices below, but not the sectors.
 
 use std::fs::File;
 use std::ops::Range;
@@ -19,14 +19,15 @@ const HEADER: usize = 312;
 /// Bytes of `struct dm_target_spec`, before the parameters of a target.
 const TARGET: usize = 40;
 
-/// Flags: tables instead of states; do not flush; wipe the kernel's copy, because the table of an encrypted device has
-/// its key.
+/// Flags: report tables instead of states; do not flush; wipe the kernel's copy, because the table of an encrypted
+/// device contains its key.
 const FLAGS: u32 = 1 << 4 | 1 << 11 | 1 << 15;
 
 /// The kernel's flag for an answer that is longer than the buffer.
 const IS_FULL: u32 = 1 << 8;
 
-/// Bytes of the buffer, and of the largest one. A target has about 100 bytes.
+/// Sizes of the buffer in bytes. The second is used if the answer does not fit into the first. A target has about 100
+/// bytes.
 const BUFFERS: [usize; 2] = [16 << 10, 1 << 20];
 
 /// Sectors of a device below.
@@ -51,7 +52,7 @@ fn ask(control: &File, (major, minor): Number, bytes: usize) -> Option<Vec<Exten
     // The buffer is exclusively ours, and the descriptor is open during the call.
     let answer = unsafe { libc::ioctl(control.as_raw_fd(), TABLE_STATUS as _, buffer.as_mut_ptr()) };
     let extents = (answer == 0).then(|| parse(&buffer)).flatten();
-    // It may have a key.
+    // The answer may contain a key.
     buffer.fill(0);
     extents
 }

@@ -191,8 +191,8 @@ fn host_of(file: &Path) -> String {
 ///   1. A FUSE file system has no device, whatever its files and the mount table say: its server may keep the data
 ///      anywhere.
 ///   2. Other files have the number of their device.
-///   3. On some file systems they have the number of no device, and the mount table names the device. It may name a
-///      device for an overlay or a network file system too, which means nothing.
+///   3. On some file systems, the files' number is not that of a block device, and the mount table names the device.
+///      For an overlay or a network file system, a device in the mount table means nothing.
 fn device_below(number: u64, mount: Option<&MountInfo>) -> Option<Device> {
     // 1
     if mount.is_some_and(|mount| is_served(&mount.fs_type)) {
@@ -206,7 +206,7 @@ fn device_below(number: u64, mount: Option<&MountInfo>) -> Option<Device> {
     })
 }
 
-/// File systems on devices whose files have the number of no device: they may be on several devices.
+/// File systems on devices whose files do not have the number of a device, because there may be several devices.
 const NUMBERED_OTHERWISE: [&str; 2] = ["btrfs", "bcachefs"];
 
 /// True if a program serves the file system (FUSE). The mount table may append a name, as in `fuse.sshfs`.
@@ -326,7 +326,7 @@ mod tests {
             ("fuse.ext4", false, false),
             ("fuseblk.ntfs", false, false),
         ] {
-            // Number 0:98 is that of no device.
+            // No device has the number 0:98.
             let found = [number, 98].map(|number| device_below(number, Some(&mount(kind))).is_some());
             assert_eq!(found, [of_number, of_name && node.exists()], "{kind}");
         }

@@ -1,11 +1,12 @@
 //! Tracefs, the folder of the kernel's tracer, and private instances in it.
 //!
 //! Policy:
-//!   1. a mounted tracefs is used. If there is none, one is mounted that no other process sees: it has no place in any
-//!      tree of mounts, and ends with its descriptor;
-//!   2. an instance has its own events, filters and buffers. Its name is [`PREFIX`] and the identity of this process,
-//!      so that the next recording removes it if this process was killed (`kill -9`);
-//!   3. an instance is removed when it is dropped, with its buffers.
+//!   1. a mounted tracefs is used. If there is none, diskperf mounts one that no other process sees: it is not attached
+//!      to any mount tree, and ends when its descriptor is closed;
+//!   2. an instance has its own events, filters and buffers. Its name contains [`PREFIX`] and the identity of this
+//!      process. If this process is killed (`kill -9`), the next recording recognizes the instance by its name and
+//!      removes it;
+//!   3. dropping an instance removes it with its buffers.
 
 use std::fs::{self, File};
 use std::io;
@@ -51,7 +52,7 @@ impl Tracefs {
         Ok(Tracefs { folder, _mount: Some(mount) })
     }
 
-    /// Makes an instance, after it has removed those of processes that ended.
+    /// Makes an instance. First removes the instances of processes that have ended.
     pub(crate) fn instance(self) -> io::Result<Instance> {
         self.remove_left();
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +77,8 @@ pub fn remove_left_instances() {
     }
 }
 
-/// The beginning of the names of this process's instances: the words of its identity without the boot.
+/// The beginning of the names of this process's instances. It contains the words of its identity, except for the boot
+/// ID.
 fn name_of_this_process() -> String {
     let identity = ProcessIdentity::this().to_string();
     let words: Vec<&str> = identity.split(' ').collect();
@@ -90,7 +92,7 @@ fn is_left(name: &str) -> bool {
     let mut words = rest.splitn(3, '-');
     let (Some(pid), Some(started), Some(rest)) = (words.next(), words.next(), words.next()) else { return false };
     let Some((namespace, _)) = rest.rsplit_once('-') else { return false };
-    // Tracefs does not outlive a boot.
+    // The boot ID is empty, because instances do not outlive a boot.
     format!("{pid} {started}  {namespace}").parse::<ProcessIdentity>().is_ok_and(|owner| !owner.lives())
 }
 

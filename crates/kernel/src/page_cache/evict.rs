@@ -1,9 +1,9 @@
-//! Chooses the next step of evicting files from memory, apart from doing it.
+//! Chooses the next step of evicting files from memory. Its caller carries the step out.
 
 use workload::Residency;
 
-/// Number of eviction advices. The first one works unless another program holds the pages. A program that still holds
-/// them after the third will not release them for us.
+/// Maximum number of times that the kernel is advised to evict a file. The first advice works unless another program
+/// holds the pages. A program that still holds them after the third will not release them for us.
 pub(crate) const ADVICES: u32 = 3;
 
 /// The eviction methods that are allowed beyond advice about our own files.

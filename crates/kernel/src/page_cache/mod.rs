@@ -176,8 +176,8 @@ fn evict(
     Ok(sum)
 }
 
-/// Writes back the programs' data, and those of the user's files if they are to be evicted: dirty pages cannot be.
-/// Errors are ignored here, because they show when the files are probed.
+/// Writes back the programs' data, because the kernel does not evict dirty pages. Also writes back the user's files if
+/// they are to be evicted. Errors are ignored here, because they show when the files are probed.
 fn write_out(programs: &[Program], given: bool) {
     for program in programs {
         if let Some(folder) = program.workspace.as_ref().and_then(|workspace| workspace.open().ok()) {

@@ -1,8 +1,8 @@
 //! Probes: the part of an open file that is in memory, and how much of that is not yet on the device.
 //!
-//! A probe is trusted only after a test on a file of known state. A file that was just read must appear fully
-//! resident, and after eviction not at all. Three failures are known: cachestat sees no pages of a fully warm file on
-//! overlayfs. mincore reports every page as resident to users without the right to look. tmpfs evicts nothing.
+//! A probe is trusted only after a test on a file of known state. A file that was just read must appear fully resident.
+//! After its eviction, no page may appear resident. Three failures are known: cachestat sees no pages of a fully warm
+//! file on overlayfs. mincore reports every page as resident to users without the right to look. tmpfs evicts nothing.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -190,7 +190,7 @@ pub(crate) fn read_through(mut file: &File, limit: u64, stop: &dyn Fn() -> bool)
 }
 
 /// Consecutive retries of a read that a signal interrupted. Signals are never this frequent: only a FUSE server that
-/// does nothing else answers `EINTR` more often.
+/// always answers `EINTR` reaches the limit.
 const PATIENCE: u32 = 100;
 
 /// The size of a file or a block device, in bytes.

@@ -14,8 +14,8 @@ use crate::world::program::Program;
 /// The longest wait for the I/O of other programs to end.
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
-/// The longest wait after that one failed: I/O that lasts longer will not end soon. Each further failure halves the
-/// wait, down to one window, which is always watched.
+/// The longest wait after a wait has failed: I/O that outlasted the first wait will not end soon. Each further failure
+/// halves the wait. At least one window is always watched.
 const LITTLE_PATIENCE: Nanos = Nanos::from_millis(100);
 
 /// Limit of the machine's unwritten bytes: a hundredth of a second's work for a fast disk, a tenth for a slow one.
@@ -92,7 +92,7 @@ fn nap() -> Option<Nanos> {
     overslept.max()
 }
 
-/// A quantity that is not visible does not prevent calm.
+/// Returns whether the machine is idle. A quantity that is not visible counts as idle.
 fn is_calm(unwritten: Option<u64>, foreign: Option<u64>) -> bool {
     unwritten.is_none_or(|bytes| bytes < UNWRITTEN) && foreign.is_none_or(|bytes| bytes < FOREIGN)
 }

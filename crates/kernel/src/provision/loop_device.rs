@@ -48,7 +48,7 @@ const REMOVALS: usize = 20;
 /// Requests an index that no device has, as the index of a device to add.
 const ANY: u32 = u32::MAX;
 
-/// Number of times that a device is checked that reports no file while /sys names one. Guess: a tenth of a second is
+/// Maximum number of checks of a device that reports no file although /sys names one. Guess: a tenth of a second is
 /// long for the kernel's work between the two.
 const LOOKS: usize = 100;
 
@@ -135,7 +135,8 @@ struct Removal {
 
 impl Drop for Removal {
     fn drop(&mut self) {
-        // Programs that look at new devices may have it open. If it is still mounted, it stays.
+        // Programs that look at new devices may have it open, so it is tried again. If the device is still mounted, it
+        // stays.
         for _ in 0..REMOVALS {
             match ask(&self.control, LOOP_CTL_REMOVE, self.index) {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => thread::sleep(PAUSE),
@@ -174,7 +175,7 @@ impl LoopDevice {
             let added = if is_new { ask(&control, LOOP_CTL_ADD, ANY).ok() } else { None };
             let index = match added {
                 Some(index) => index,
-                // A kernel or a sandbox that adds none. The device keeps the attributes of its last user. They are
+                // The kernel or a sandbox adds no device. A free device keeps the attributes of its last user. They are
                 // recorded.
                 None => ask(&control, LOOP_CTL_GET_FREE, 0).map_err(fault("find a free loop device"))?,
             };
@@ -182,7 +183,8 @@ impl LoopDevice {
             attempts += 1;
             match LoopDevice::take(index, file, (sector, flags), removal) {
                 Err(error) if attempts < ATTEMPTS && was_taken(&error) => {
-                    // A container may have only the nodes that were there when it began.
+                    // A container may have only the device nodes that existed when it began. Then no further device is
+                    // added.
                     is_new &= error.kind() != ErrorKind::NotFound;
                     thread::sleep(PAUSE);
                 }
@@ -228,7 +230,8 @@ impl LoopDevice {
     }
 }
 
-/// Runs before the device detaches itself, because another program may get its number directly afterwards.
+/// Removes the number from the list before the device detaches itself. Another program may get the number directly
+/// afterwards.
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         OWN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number());

@@ -208,8 +208,8 @@ impl Drop for Workspace {
 }
 
 /// Removes a folder with all its contents, if `is_it` accepts it once it is open.
-///   1. It goes through descriptors from the parent down. So nothing that another program puts in the place of this
-///      folder or of one below is followed.
+///   1. It opens each folder through the descriptor of its parent. So it never follows what another program puts in the
+///      place of this folder or of one below.
 ///   2. Mounts below the folder stay, and so do the folders that lead to them.
 pub(crate) fn remove(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Result<()> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
@@ -231,8 +231,8 @@ pub(crate) fn remove(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io:
 /// Removes all contents of an open folder. Deep nesting needs no stack, only descriptors, whose number the kernel
 /// limits.
 fn empty(folder: BorrowedFd) -> Result<(), Errno> {
-    // From the outermost level on: the open folder (`None` for `folder` itself) and its remaining names, the next one
-    // last.
+    // The open levels, from the outermost on. Each has the open folder (`None` for `folder` itself) and its remaining
+    // names, the next one last.
     let mut levels: Vec<(Option<OwnedFd>, Vec<CString>)> = vec![(None, names_in(folder)?)];
     while let Some((open, names)) = levels.last_mut() {
         let here = open.as_ref().map_or(folder, |open| open.as_fd());
@@ -302,7 +302,7 @@ fn open_in(folder: BorrowedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     // 2
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
     match rustix::fs::openat2(folder, name, flags, Mode::empty(), within) {
-        // Before Linux 5.6, and in sandboxes. Then a mount of the same device is not noticed.
+        // Kernels before 5.6 and some sandboxes do not have this call. Then a mount of the same device is not noticed.
         Err(Errno::NOSYS | Errno::PERM) => {
             let opened = rustix::fs::openat(folder, name, flags, Mode::empty())?;
             let is_same = rustix::fs::fstat(&opened)?.st_dev == rustix::fs::fstat(folder)?.st_dev;

@@ -1,4 +1,4 @@
-//! Pipes that the program which started this one left open for it.
+//! Takes over pipes that the parent process left open for this one.
 
 use std::fs::File;
 use std::io;
@@ -7,17 +7,17 @@ use std::os::unix::fs::FileTypeExt;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 
-/// The variable with which `diskperf-mpi` names the pipes to `diskperf`. The user's command does not get it: a
-/// `diskperf` in it would take the pipes for its own.
+/// The variable in which `diskperf-mpi` passes the pipes to `diskperf`. The user's command does not get the variable,
+/// because a `diskperf` in that command would take over the same pipes.
 pub const PEERS_VARIABLE: &str = "DISKPERF_PEERS";
 
 /// The first descriptor that is not standard input, output or error.
 const FIRST: RawFd = 3;
 
-/// Takes over a pipe with this number. Programs that this one starts do not get it. Returns an error if there is no
-/// such pipe.
+/// Takes over the pipe with this descriptor number. Programs that this process starts do not inherit it. Returns an
+/// error if there is no such pipe.
 pub fn inherited_pipe(descriptor: RawFd) -> io::Result<File> {
-    // The kernel lists the open descriptors, so a number of no open file is found before it is used.
+    // The kernel lists the open descriptors. So a number without an open file fails here, before it is used.
     let kind = std::fs::metadata(format!("/proc/self/fd/{descriptor}"))?.file_type();
     if descriptor < FIRST || !kind.is_fifo() {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -1,5 +1,5 @@
-//! Reads files that others have written, up to a limit. Opening never blocks. Reading may: a pipe that has a writer is
-//! waited for.
+//! Reads files that others have written, up to a limit. Opening never blocks. Reading may block: it waits for a pipe's
+//! writer.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};

@@ -186,7 +186,7 @@ fn detach(parent: Pid) -> std::io::Result<()> {
 pub(crate) struct Commands {
     list: Arc<[Command]>,
     stop: Arc<AtomicBool>,
-    /// Earlier children of this process, and the sessions in which they have been seen.
+    /// Children that this process had before, and the sessions in which they have been seen.
     others: (Vec<Identity>, Vec<Pid>),
     /// A command that has ended or was only started, and must be waited for.
     ran: Option<Ran>,
@@ -277,7 +277,7 @@ impl Commands {
             all.total += cpu.total;
             all.user += cpu.user;
         };
-        // It has ended, but was not waited for: its times can still be read.
+        // The command has ended, but was not waited for, so its times can still be read.
         self.tree.look(ran.pid);
         self.several = has_waited(ran.pid) || self.tree.has_several();
         if let Waited::Ended(cpu) = wait(ran.pid, libc::WNOHANG) {

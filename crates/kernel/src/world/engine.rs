@@ -35,8 +35,8 @@ impl Ready {
         })
     }
 
-    /// Runs the stream, and ends processes that its command left running. Their CPU time is then known. How long they
-    /// waited for a processor is known only of a command with one thread.
+    /// Runs the stream, and then ends the processes that its command left running, so that their CPU time is known. The
+    /// time that they waited for a processor is known only if the command had one thread.
     pub(super) fn run_all<S, R>(
         self,
         process: &mut Process,
@@ -95,7 +95,7 @@ impl Ready {
                 match workers {
                     None => degradations.push(Degradation::UnseenWorkers),
                     Some(Nanos::ZERO) => {}
-                    // The user asked for a polling thread.
+                    // Not a limitation, because the user asked for a polling thread.
                     Some(_) if ring.is_polled() => {}
                     Some(_) => degradations.push(Degradation::Workers),
                 }
@@ -111,8 +111,8 @@ fn with_command(span: Span<Host>, command: CpuTime, waited: Option<Nanos>) -> Sp
     Span { cpu, ready: span.ready.zip(waited).map(|(own, command)| own + command), ..span }
 }
 
-/// Sets the timer slack of the calling thread to the minimum while this lives. Otherwise the kernel may wake it up 50
-/// us late (prctl(2), PR_SET_TIMERSLACK), which every response time would include.
+/// Sets the timer slack of the calling thread to the minimum while this value lives. Otherwise the kernel may wake the
+/// thread 50 us late (prctl(2), PR_SET_TIMERSLACK), and every response time would include the delay.
 struct Punctual(Option<NonZeroU64>);
 
 impl Punctual {

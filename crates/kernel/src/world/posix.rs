@@ -52,7 +52,7 @@ pub struct Posix {
     reported_leftovers: Vec<u8>,
     /// The recorder of requests, if they are recorded; the error of its last start.
     recorder: Option<Result<BlockRecorder, NotRecorded>>,
-    /// The rest of the devices before a watched phase.
+    /// The time for which the devices rest before a watched phase.
     rest: Nanos,
 }
 
@@ -161,7 +161,7 @@ impl Posix {
         self.rest = time;
     }
 
-    /// A signal ends the rest.
+    /// Lets the devices rest. A signal to stop ends the rest.
     fn rest(&self) {
         let began = now();
         while now().since(began) < self.rest && !self.stop.load(Ordering::Relaxed) {
@@ -169,7 +169,7 @@ impl Posix {
         }
     }
 
-    /// Starts to record. After a remount, the device may be another one.
+    /// Starts to record. Makes a new recorder if the device has changed, for example after a remount.
     fn start_recording(&mut self) {
         let Some(known) = self.recorder.take() else { return };
         let mut tops: Vec<&Device> = self.programs.iter().flat_map(Program::tops).collect();
@@ -364,7 +364,7 @@ impl World for Posix {
         }
         let Some((before, served)) = &self.watched_since else { return Ok(Counters::default()) };
         let seen = Snapshot::after(&self.source, &self.devices(), served).since(before, served);
-        // Counters of only some of the programs' devices are no measure of what all programs wrote.
+        // If only some of the programs have visible devices, the counters do not cover what all programs wrote.
         let stand_on_devices = self.programs.iter().all(|program| program.tops().next().is_some());
         let commands = self.programs.iter_mut().filter_map(|program| program.process.commands());
         let commands: Vec<(bool, Option<Nanos>)> =

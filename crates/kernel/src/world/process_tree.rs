@@ -1,4 +1,5 @@
-//! The processes of a running command and their threads, as far as they are seen by looking at them now and then.
+//! Samples the processes of a running command and their threads. A process that lives only between two samples is
+//! missed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,23 +12,23 @@ use units::Nanos;
 use crate::sys::read_limited;
 use crate::sys::schedstat::{self, ThreadTimes};
 
-/// The least interval between two looks.
+/// The minimum interval between two samples.
 const LOOK: Duration = Duration::from_millis(40);
 
-/// The interval between two looks as a multiple of the time of a look, some 20 us per thread. The looks are charged to
-/// the command, so they take at most a hundredth of a processor.
+/// The interval between two samples is at least this multiple of the duration of a sample, some 20 us per thread. The
+/// samples are charged to the command, so they take at most a hundredth of a processor.
 const OF_LOOK: u32 = 100;
 
 /// The threads of a process and of all its descendants.
 #[derive(Debug, Default)]
 pub(super) struct ProcessTree {
     threads: BTreeMap<String, ThreadTimes>,
-    /// The moment of the next look; `None` before the first.
+    /// The moment of the next sample; `None` before the first.
     next: Option<Instant>,
 }
 
 impl ProcessTree {
-    /// Looks at a process and its descendants, unless it did so a moment ago.
+    /// Samples a process and its descendants, unless the last sample was a moment ago.
     pub(super) fn look_if_due(&mut self, pid: Pid) {
         let began = Instant::now();
         if self.next.is_none_or(|next| began >= next) {
@@ -36,7 +37,7 @@ impl ProcessTree {
         }
     }
 
-    /// Looks at a process and its descendants. A process whose parent has ended is not found.
+    /// Samples a process and its descendants. A descendant whose parent has ended is not found.
     pub(super) fn look(&mut self, pid: Pid) {
         self.look_in(Path::new("/proc"), pid.as_raw_nonzero().get());
     }
@@ -71,7 +72,7 @@ impl ProcessTree {
     }
 }
 
-/// The time until the next look, after one that took this long.
+/// The time until the next sample, after a sample that took this long.
 fn pause_after(look: Duration) -> Duration {
     LOOK.max(look * OF_LOOK)
 }

@@ -28,7 +28,7 @@ use crate::sys::payload::{Pages, fill};
 use crate::sys::schedstat;
 use crate::world::uring::ring;
 
-/// Bytes of a write that fills a new file. Ours: fewer calls do not make it faster.
+/// Bytes of a write that fills a new file. Chosen: larger calls do not make it faster.
 const FILLING_CALL: u64 = 1 << 20;
 
 /// A pause sleeps until this long before its end, and then reads the clock until it is over: the kernel wakes a thread
@@ -103,7 +103,7 @@ pub struct TapeFile {
     written: u64,
     /// The start of the last tape that was played one request at a time, on the monotonic clock.
     began: Nanos,
-    /// The folder of a file of our own, whose name is removed already.
+    /// The folder of our own file, whose name was removed already.
     workspace: Option<Workspace>,
 }
 
@@ -150,7 +150,7 @@ impl TapeFile {
         let mut pages = Pages::zeroed(FILLING_CALL as usize)?;
         for offset in (0..bytes).step_by(FILLING_CALL as usize) {
             stop_if_told(&stop)?;
-            // A device that stores equal blocks once would look faster than it is.
+            // No two blocks are equal: a device that stores equal blocks once would look faster than it is.
             fill(pages.bytes_mut(), offset);
             file.write_all_at(pages.bytes(), offset).map_err(|source| fault("write to", source))?;
             progress(offset + FILLING_CALL);
@@ -189,7 +189,7 @@ impl TapeFile {
         }
         if tape.requests.iter().any(|request| request.kind == TapeKind::Write) {
             self.written += 1;
-            // The data of each tape are other ones than those of the file and of the tapes before.
+            // Each tape writes data that differ from those of the file and of earlier tapes.
             fill(&mut self.pages.bytes_mut()[..needed], self.bytes + self.written);
         }
         Ok(slot)
@@ -224,7 +224,7 @@ impl TapeFile {
         let ring = ring(tape.depth).map_err(Fault::Ring)?;
         let mut play = Play { ring, in_flight: 0, times: Vec::with_capacity(tape.requests.len()) };
         let played = self.fill_queue(&mut play, tape, slot);
-        // The kernel may write to the memory until all requests are complete.
+        // Wait until all requests are complete, because the kernel may write to the memory until then.
         while play.in_flight > 0 {
             if play.ring.submit_and_wait(1).is_err_and(|error| error.raw_os_error() != Some(libc::EINTR)) {
                 std::mem::forget(std::mem::take(&mut self.pages));
@@ -304,7 +304,7 @@ impl TapeFile {
         }
     }
 
-    /// Waits until the clock says so.
+    /// Waits until `clock` has reached `until`.
     fn wait_until(&self, clock: impl Fn() -> Nanos, until: Nanos) -> Result<(), TapeFault> {
         loop {
             let left = until.saturating_sub(clock());
@@ -368,8 +368,8 @@ fn entry(file: &File, request: &TapeRequest, memory: &mut [u8]) -> Entry {
     }
 }
 
-/// The alignment of direct I/O on an open file, in bytes. `None` if it has no direct I/O; a page if the kernel does not
-/// say.
+/// The alignment of direct I/O on an open file, in bytes. `None` if it has no direct I/O. A page if the kernel does not
+/// report the alignment.
 fn alignment(file: &File) -> Option<u32> {
     use rustix::fs::{AtFlags, StatxFlags};
     const UNSAID: u32 = 4096;

@@ -33,7 +33,7 @@ pub const TOP: [&str; 9] = [
 /// The group of buckets. Each has a name of its own: `bucket.requests.rate`.
 pub const BUCKET: &str = "bucket";
 
-/// What a token of a bucket can be.
+/// The possible units of a bucket's tokens.
 pub const TOKENS: [&str; 2] = ["requests", "bytes"];
 
 const COUNTS: [&str; 2] = [Counts::NAMES[0].0, Counts::NAMES[1].0];
@@ -50,7 +50,7 @@ pub const fn within(group: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the form of a key; `None` if there is no such key. `of` is what the tokens of its bucket are.
+/// Returns the form of a key; `None` if there is no such key. `of` is the unit of the tokens in the key's bucket.
 pub fn form(key: &str, of: &str) -> Option<Form> {
     let mut names = key.split('.');
     let path = (names.next()?, names.next(), names.next(), names.next());

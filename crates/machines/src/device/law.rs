@@ -1,4 +1,5 @@
-//! Makes the law of a device's figures. This module knows their meaning, and finds what is missing or contradictory.
+//! Builds a device's law from its figures. This module knows the meaning of the figures, and finds missing and
+//! contradictory ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use super::Figure;
 use super::keys::{self, BUCKET, Form, TOKENS};
 use crate::fault::{MachineFault, Place};
 
-/// Makes the law of these figures:
+/// Builds the law from these figures:
 ///   1. every key must be there, and have its form; a group may be `none` or `n.m.` as a whole;
 ///   2. a mechanism without its figures is not in the law: it costs no time;
 ///   3. the law must be possible.

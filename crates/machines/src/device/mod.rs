@@ -33,7 +33,7 @@ use crate::part::Source;
 pub struct DeviceFile {
     /// The display name.
     pub name: String,
-    /// Where and when it was measured. `None`: not on a computer, but from publications.
+    /// Where and when it was measured. `None` if its figures come from publications, not from a computer.
     pub measured_on: Option<MeasuredOn>,
     figures: BTreeMap<String, Figure>,
     law: DeviceLaw,
@@ -58,7 +58,7 @@ pub enum Figure {
     Number {
         /// The number.
         value: u64,
-        /// The lowest and the highest that it may be.
+        /// The lowest and the highest possible value.
         range: Option<(u64, u64)>,
         /// Its source.
         origin: Origin,
@@ -79,12 +79,12 @@ pub enum Figure {
     },
     /// The device has no such mechanism.
     None {
-        /// The source of that.
+        /// The source of this fact.
         origin: Origin,
     },
     /// Not measured.
     Unmeasured {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
@@ -96,7 +96,7 @@ pub struct Point {
     pub bytes: u32,
     /// The time.
     pub time: Nanos,
-    /// The lowest and the highest that it may be.
+    /// The lowest and the highest possible time.
     pub range: Option<(Nanos, Nanos)>,
 }
 
@@ -168,7 +168,8 @@ impl DeviceFile {
         read::file(&MachineFile::of_text(path, text))
     }
 
-    /// Makes a device of its figures. Every key of `machines/README.md` must be there, if only as `n.m.` or `none`.
+    /// Builds a device from its figures. Every key of `machines/README.md` must be there, even if it is `n.m.` or
+    /// `none`.
     pub fn compose(
         name: &str,
         measured_on: Option<MeasuredOn>,

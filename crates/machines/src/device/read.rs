@@ -46,7 +46,7 @@ pub fn file(file: &MachineFile) -> Result<DeviceFile, MachineFault> {
         reader.any(key.get_ref(), file.place(key.span()), value, "")?;
     }
     let Reader { figures, places, .. } = reader;
-    // A key that is not there belongs to the group where it would be.
+    // The place of a missing key is that of the group to which it would belong.
     let place = |key: &str| -> Place {
         let mut key = key;
         loop {
@@ -111,7 +111,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a figure, or the figures of a group. `of` is what the tokens of its bucket are.
+    /// Reads a figure, or the figures of a group. `of` is the unit of the tokens in its bucket.
     fn any(&mut self, key: &str, place: Place, value: &Spanned<DeValue>, of: &str) -> Result<(), MachineFault> {
         let Some(form) = keys::form(key, of) else {
             return Err(MachineFault::UnknownField { place, field: key.to_owned(), known: known(key, of) });
@@ -297,7 +297,7 @@ pub fn counted(key: &str, place: &Place, quantity: Quantity, number: Decimal, un
     })
 }
 
-/// The keys that could have been meant by an unknown one.
+/// Returns the known keys that the user may have meant by an unknown one.
 fn known(key: &str, of: &str) -> Vec<String> {
     let top = key.split('.').next().unwrap_or_default();
     match key.rsplit_once('.') {

@@ -15,7 +15,7 @@ impl DeviceFile {
     ///   2. `KEY=none` removes a mechanism: a gate, the flush, the write cache, a bucket or all buckets;
     ///   3. `KEY=2ms` sets a number, or the time of every size.
     ///
-    /// Figures that are `n.m.` cannot be set: the law without them would be another device's.
+    /// Figures that are `n.m.` cannot be set: a law without them would describe another device.
     pub fn set(&mut self, typed: &str) -> Result<(), MachineFault> {
         let bad = |why| MachineFault::BadFigureSetting { typed: typed.to_owned(), why };
         let place = Place::Typed(typed.to_owned());
@@ -51,7 +51,8 @@ impl DeviceFile {
         Ok(())
     }
 
-    /// The keys of the figures that a key of a setting means: one, or both spacings of a gate, or a whole mechanism.
+    /// Returns the keys of the figures that a setting changes: one figure, both spacings of a gate, or a whole
+    /// mechanism.
     fn meant(&self, key: &str, place: &Place) -> Result<Vec<String>, MachineFault> {
         let mut outer = key;
         loop {
@@ -80,7 +81,7 @@ impl DeviceFile {
         Ok(within)
     }
 
-    /// What the tokens of a key's bucket are.
+    /// Returns the unit of the tokens in a key's bucket; empty if the key belongs to no bucket.
     fn tokens_of(&self, key: &str) -> &str {
         let bucket = key.split('.').nth(1).unwrap_or_default();
         match self.figures.get(&format!("{BUCKET}.{bucket}.of")) {

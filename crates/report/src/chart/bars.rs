@@ -88,7 +88,7 @@ pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
             if let Some(value) = bar.drawn.value {
                 svg.rect("bar", 0.0, scale.share(value), y, HIGH, "");
                 let dots = dots(bar, &scale);
-                // The dots are drawn twice, so that a dot is visible on the bar and beside it.
+                // The dots are drawn twice, so that a dot is visible on the bar and next to it.
                 let paths = [("dots", dots.clone()), ("dots within", dots), ("whisker", whisker(bar, &scale))];
                 svg.stretched(y, HIGH, &paths);
                 if bar.drawn.interval.is_some_and(|(_, high)| scale.is_beyond(high)) {

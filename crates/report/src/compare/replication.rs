@@ -261,7 +261,7 @@ fn certainty(others: &[Dependence]) -> String {
     verdicts.iter().map(of).collect::<Vec<String>>().join("; ")
 }
 
-/// Returns the errors with other values of what was not fitted, by the kind of assumption.
+/// Returns the errors with other values of the numbers and settings that were not fitted, by the kind of assumption.
 pub fn assumptions(all: &Assumptions, page: Page) -> String {
     let heading = format!(
         "Mean errors over all {} rates and {} CPU shares with another value of one assumption, without a new fit, from \

@@ -1,4 +1,4 @@
-//! The warnings (in JSON marks). Their explanations are those of the crate `stats`, beside their names.
+//! The warnings (in JSON marks). Their explanations are those of the crate `stats`, next to their names.
 
 use stats::MarkCode;
 

@@ -1,16 +1,16 @@
 'use strict';
-// What the page can do beyond being read: tips, series that are switched off, a command that is copied, a document that is
-// saved. Without it nothing is missing from the page.
+// Optional functions of the page: tips, series that can be switched off, buttons that copy a command or save a
+// document. The page is complete without them.
 (() => {
   const all = (selector, inside = document) => inside.querySelectorAll(selector);
 
-  // A tip, by mouse, finger or keyboard. Arrows move from mark to mark of the chart that has the focus.
+  // A tip, by mouse, finger or keyboard. Arrow keys move between the marks of the focused chart.
   const tip = document.createElement('div');
   tip.id = 'tip';
   tip.setAttribute('role', 'status');
   tip.hidden = true;
   document.body.append(tip);
-  // What the keyboard is at: its tip stays while the page moves towards it.
+  // The mark that the keyboard selected: its tip stays while the page scrolls.
   let kept = null;
   const hide = () => { tip.hidden = true; kept = null; };
   const show = (at) => {
@@ -61,7 +61,7 @@
     return made;
   };
 
-  // Names of series switch them.
+  // Names of series become buttons that hide them.
   for (const name of all('.legend [data-series]')) {
     const series = name.dataset.series;
     const made = button('', () => {
@@ -76,7 +76,7 @@
     name.append(made);
   }
 
-  // Commands are copied, or selected where that is not allowed.
+  // Copies a command, or selects it if copying is not allowed.
   for (const box of all('.command')) {
     const code = box.querySelector('code');
     box.append(button('Copy', (made) => {
@@ -89,7 +89,7 @@
     }));
   }
 
-  // The document as a file.
+  // Saves the document as a file.
   for (const line of all('.document[data-for]')) {
     line.append(' ', button('Save it', () => {
       const text = document.getElementById(line.dataset.for).textContent;

@@ -55,7 +55,7 @@ pub fn large_phase(phase: &str, bytes: u64, elapsed: Nanos, digits: Digits) -> S
     format!("{verb} {bytes} {order} bytes: {bytes} bytes in {time} sec = {rate} KB/sec")
 }
 
-/// The end of a series that is its best value.
+/// The best value of a series: its highest or its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Best {
     /// The highest: rates.

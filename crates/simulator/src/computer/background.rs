@@ -1,4 +1,4 @@
-//! Runs the tasks of the system beside the programs. A task is a process without a stream.
+//! Runs the tasks of the system in addition to the programs. A task is a process without a stream.
 
 use super::Computer;
 use super::watchdog::PER_BLOCK;

@@ -247,7 +247,7 @@ impl Computer {
                 self.end_pause(usize::from(process));
                 return self.dispatch_through(may_end);
             }
-            // If this interrupts, the processor handles the interrupt at once.
+            // If the event raises an interrupt that the processor serves at once, its signal is handled now.
             Happened::Listed(Event::Controller(event)) => {
                 if let Some(signal) = self.controller.happens(&mut self.hardware, event) {
                     return self.served(signal, may_end);

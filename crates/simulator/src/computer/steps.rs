@@ -147,7 +147,7 @@ struct Hands<'a> {
 }
 
 impl Hands<'_> {
-    /// Outlined: usually the file system has performed what takes no time.
+    /// Outlined: usually the file system has already performed the steps that take no time.
     #[inline(never)]
     fn perform(&mut self, step: Step) -> Outcome {
         match step {

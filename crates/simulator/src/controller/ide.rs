@@ -18,7 +18,8 @@ use crate::description;
 use crate::drive::Activity;
 use crate::queue::{DriveQueue, Waiting};
 
-/// A sector that comes under the heads just when the one before has passed is not missed. Rounding takes nanoseconds.
+/// Tolerance for rounding to nanoseconds: a sector that comes under the heads just when the one before has passed is
+/// not missed.
 const ROUNDING: Nanos = Nanos(100);
 
 /// The controllers and their driver.
@@ -52,7 +53,7 @@ struct Segment {
     /// The first sector, and when it came under the heads.
     first: u32,
     began: Moment<Virtual>,
-    /// The sector after the last one of a program.
+    /// The sector after the last one that a program requested.
     asked: u32,
     /// The sector after the last one that will be read.
     end: u32,
@@ -185,7 +186,7 @@ impl Ide {
         }
         lane.keep(settings.segments);
         lane.segments.retain(|segment| segment.end <= sector || sector + sectors <= segment.first);
-        // The data wait in memory until earlier ones have left the drive's.
+        // The data wait in the computer's memory until earlier data have left the drive's memory.
         let mut room = ready;
         while let Some(&(left, _)) = lane.writes.front() {
             let held: u32 = lane.writes.iter().map(|(_, count)| count).sum();
@@ -235,14 +236,15 @@ impl Segment {
         self.began + hardware.drive(drive).passing(self.first, sector - self.first)
     }
 
-    /// The drive reads on while there is room, if sectors beyond the end are asked for before it has stopped.
+    /// Lets the drive read on as far as it has room, if sectors of this segment or those after it are requested before
+    /// it has stopped.
     fn read_on(&mut self, hardware: &mut Hardware, drive: u8, now: Moment<Virtual>, sector: u32, room: u32) {
         if self.first <= sector && sector <= self.end && now <= self.passed(hardware, drive, self.end) {
             self.end = self.end.max(sector + room);
         }
     }
 
-    /// The drive stops to read into this segment. A sector that has not passed is lost.
+    /// Ends the reading into this segment. A sector that has not passed completely is lost.
     fn stop(&mut self, hardware: &mut Hardware, drive: u8, at: Moment<Virtual>) {
         if self.passed(hardware, drive, self.end) > at {
             let sector = hardware.drive(drive).sector().0.max(1);

@@ -186,7 +186,7 @@ impl Massbus {
             let now = hardware.now();
             let there = hardware.drive(drive);
             let calls = there.reaches_before(io.sector, lead_sectors, now);
-            // The drive passed the place of its call that long ago.
+            // The time since the drive passed the position at which it raises its attention.
             let late = there.turn().saturating_sub(calls.since(now));
             let is_kept = late <= self.settings.attention_kept && !faults::is_planted(Fault::AttentionNotKept);
             if calls < there.reaches(io.sector, now) && !is_kept {

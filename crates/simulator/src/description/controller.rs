@@ -37,7 +37,8 @@ pub struct Massbus {
     pub finish_of_read: Nanos,
     /// Fate of an attention that a drive raises while the data path is busy.
     pub attention: Attention,
-    /// Maximum delay of a polled attention that is still accepted, after the drive has passed the place of its call.
+    /// Maximum delay of a polled attention that is still accepted, from the moment when the drive passed the position
+    /// at which it raises the attention.
     pub attention_kept: Nanos,
     /// Commands that it works on at once.
     pub microcode: Microcode,
@@ -76,7 +77,7 @@ pub enum Attention {
     /// It stays pending, and is handled when the path is free.
     Held,
     /// The controller looks for attentions when the path is free. If the drive's sector has passed meanwhile, and the
-    /// call is later than `attention_kept`, the attention comes when the sector comes round again.
+    /// attention is late by more than `attention_kept`, the drive raises it again when the sector comes round again.
     Polled,
 }
 

@@ -15,13 +15,14 @@ use workload::TapeKind;
 
 use super::Invalid;
 
-/// Nothing of a device takes longer: an hour.
+/// The longest latency, flush or spacing of a device: an hour.
 const LONGEST: Nanos = Nanos::from_secs(3_600);
 
-/// A hundred times the bytes and bytes per second of the largest volumes of today, about an exabyte.
+/// The largest number of bytes, and of bytes per second: about an exabyte, a hundred times the largest volumes of
+/// today.
 const MOST_BYTES: u64 = 1 << 60;
 
-/// Thousandths of a token per second of the fastest bucket: more bytes per second than [`MOST_BYTES`] allows.
+/// The highest rate of a bucket, in thousandths of a token per second. For bytes, this is about a petabyte per second.
 const MOST_MILLI_RATE: u64 = MOST_BYTES;
 
 /// The gate's spacing may exceed the latency at depth 1 by this factor. Both are measured, and a device that does not
@@ -45,9 +46,9 @@ pub struct DeviceLaw {
     pub read_latency: Option<LatencyTable>,
     /// Time of a write at depth 1. `None`: writes have no law.
     pub write_latency: Option<LatencyTable>,
-    /// Least spacing of reads. `None`: none.
+    /// Least spacing of reads. `None`: no least spacing.
     pub read_gate: Option<Gate>,
-    /// Least spacing of writes. `None`: none.
+    /// Least spacing of writes. `None`: no least spacing.
     pub write_gate: Option<Gate>,
     /// Rate limits. A request waits for all of them.
     pub buckets: Vec<Bucket>,
@@ -94,14 +95,14 @@ pub struct Gate {
     pub byte_picos: u64,
 }
 
-/// A token bucket. It is full when the device was switched on.
+/// A token bucket. It is full when the device is switched on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// The name in settings: `requests` in `bucket.requests.rate`.
     pub name: String,
     /// The requests that it limits.
     pub limits: Limits,
-    /// What a token is.
+    /// The unit of its tokens.
     pub tokens: Tokens,
     /// Thousandths of a token that it gains per second.
     pub milli_tokens_per_second: u64,
@@ -125,7 +126,7 @@ impl Limits {
     pub const NAMES: [(&str, Limits); 3] = [("all", Limits::All), ("reads", Limits::Reads), ("writes", Limits::Writes)];
 }
 
-/// What a token pays for.
+/// The unit of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokens {
     /// A byte.
@@ -134,12 +135,12 @@ pub enum Tokens {
     Requests {
         /// The size that one token pays for.
         unit_bytes: u32,
-        /// What counts as a request.
+        /// The unit that is counted as a request.
         counts: Counts,
     },
 }
 
-/// What a bucket of requests counts.
+/// The unit that a bucket of requests counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     /// Requests, as the device gets them.
@@ -153,7 +154,7 @@ impl Counts {
     pub const NAMES: [(&str, Counts); 2] = [("requests", Counts::Requests), ("bios", Counts::Bios)];
 }
 
-/// The time of a flush: `base`, and the time to drain what was written before.
+/// The time of a flush: `base`, plus the time to drain the data written before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flush {
     /// Time of a flush with nothing to drain.

@@ -49,7 +49,7 @@ struct Slot {
     sectors: u32,
 }
 
-/// How far a tape has come.
+/// The progress of a tape.
 struct Progress<'a> {
     tape: &'a Tape,
     began: Moment<Virtual>,
@@ -60,7 +60,7 @@ struct Progress<'a> {
     in_flight: u32,
     /// True while the next request pauses.
     pauses: bool,
-    /// No further request starts.
+    /// True if no further request starts.
     ended: bool,
 }
 

@@ -169,8 +169,8 @@ fn serve(law: &DeviceLaw, requests: &[TracedRequest]) -> Vec<Served> {
     served
 }
 
-/// What each request waited for, by the moments of the trace. Of a completion and an issue at the same moment, the
-/// completion counts.
+/// Returns the event that each request waited for, by the moments of the trace. If a completion and an issue have the
+/// same moment, the completion counts.
 fn dependencies(requests: &[TracedRequest]) -> Vec<After> {
     let mut completions: Vec<usize> = (0..requests.len()).collect();
     completions.sort_by_key(|&index| (requests[index].completed, index));

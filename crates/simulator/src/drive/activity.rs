@@ -5,8 +5,8 @@ use units::Nanos;
 /// Times by activity, in the order of [`Activity::ALL`].
 pub(crate) type Times = [Nanos; Activity::COUNT];
 
-/// Begins to count the times of an account into a sum. Until `stop_counting`, the sum has no meaning: it has passed
-/// zero downwards. So no copy of the account is kept.
+/// Begins to add the times of an account to a sum, by subtracting the times until now. `stop_counting` adds the times
+/// until then. In between, the sum is meaningless and may wrap below zero. So no copy of the account is needed.
 #[inline]
 pub(crate) fn start_counting(sum: &mut Times, account: &Times) {
     sum.iter_mut().zip(account).for_each(|(sum, time)| sum.0 = sum.0.wrapping_sub(time.0));

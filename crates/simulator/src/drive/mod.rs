@@ -41,7 +41,7 @@ pub(crate) struct Drive {
     spent: Times,
 }
 
-/// A moment that does not come.
+/// A moment that never comes.
 const NEVER: Moment<Virtual> = Moment::from_zero(Nanos(u64::MAX));
 
 /// Maximum length of a plan: seek, rotation, transfer, lost turns.

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
 
-/// An event in the list, with a number that identifies it in the hash.
+/// An event that the list can contain, with a number that identifies it in the hash.
 pub(crate) trait Coded: Copy {
-    /// The event of an entry that does not happen.
+    /// A placeholder for the event in an entry that never happens.
     const NEVER: Self;
     /// The number of the movable event, and that of the periodic one.
     const MOVABLE: u64;
@@ -23,11 +23,11 @@ pub(crate) trait Coded: Copy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Happened<E> {
-    /// The one that can be put off: the processor's current work has ended.
+    /// The movable event: the processor's current work has ended.
     Movable,
-    /// The one that comes again and again: the clock ticks.
+    /// The periodic event: the clock ticks.
     Periodic,
-    /// One of the list.
+    /// An event of the list.
     Listed(E),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Calendar<E> {
     happened: u64,
 }
 
-/// The moment of an event that does not happen. A comparison with it is cheaper than one with an option.
+/// The moment of an event that never happens. Comparing it is cheaper than comparing an option.
 const NEVER: Moment<Virtual> = Moment::from_zero(Nanos(u64::MAX));
 
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +165,7 @@ impl<E: Coded> Calendar<E> {
         let Entry { turn, event } = self.first;
         if turn.is_before(self.movable) {
             if turn.is_before(self.periodic) {
-                // The last one does not happen: it was the first when no event was scheduled.
+                // `later` keeps a placeholder that never happens: it was `first` before any event was scheduled.
                 self.first = self.later.pop().expect("an event that does not happen");
                 self.happen(turn.moment, event.code());
                 return Some(Happened::Listed(event));
@@ -231,7 +231,7 @@ impl<E: Coded> Calendar<E> {
     }
 }
 
-/// Apart from `schedule_at`, which is shorter without the message.
+/// Outlined, because `schedule_at` is shorter without the message.
 #[cold]
 #[inline(never)]
 fn in_the_past(moment: Moment<Virtual>, now: Moment<Virtual>) -> ! {

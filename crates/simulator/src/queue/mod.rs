@@ -22,7 +22,8 @@ pub(crate) struct Waiting<T> {
 #[derive(Debug)]
 pub(crate) struct DriveQueue<T> {
     order: description::Queue,
-    /// The requests. Those before `first` were taken: to move the others for each would cost more.
+    /// The requests. Those before `first` were taken already. They stay, because moving the others each time would cost
+    /// more.
     requests: Vec<Waiting<T>>,
     first: usize,
 }

@@ -1,5 +1,5 @@
-//! Tasks of the system that run beside the programs. Each wakes by time, calls the kernel, and sleeps again. Its
-//! processor time is charged to no program. They only decide; no time passes here.
+//! Tasks of the system that run in addition to the programs. Each wakes by time, calls the kernel, and sleeps again.
+//! Its processor time is charged to no program. They only decide; no time passes here.
 
 mod update;
 

@@ -9,7 +9,7 @@
 //!      with the first. At last, cells may differ in amounts too, if each run has only one such cell. The differences
 //!      are reported.
 //!   3. Rates are compared in the base of the first run's rate, whatever unit each run printed. Both are geometric
-//!      means of their rounds, so that they have the ratio that is printed beside them.
+//!      means of their rounds, so that they have the ratio that is printed next to them.
 //!   4. Rounds of different runs are not paired: the comparison is one of separate rounds (`ratio_test`), and all are
 //!      corrected together. Simulated rounds differ too, by the rotational position of the platters and by the seed.
 //!      The rates are exact only if the rounds of each run are equal and both runs have the same seed.

@@ -14,7 +14,7 @@
 //!   6. If a rate changed its level, only the rounds of the last level are compared; the others are discarded. There is
 //!      no forecast, and more rounds are useful until all kept rounds have one level.
 //!   7. Two targets are compared in the rounds that both kept. The figure of a target is the geometric mean of the
-//!      rounds that all targets of the row kept. So the figures of two targets have the ratio that is printed beside
+//!      rounds that all targets of the row kept. So the figures of two targets have the ratio that is printed next to
 //!      them, unless a third one lacks rounds, because it changed its level or was not reached in the last round.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,7 +239,7 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Returns the figure of each target to print beside the ratios: the geometric mean of the rounds that all of them
+    /// Returns the figure of each target to print next to the ratios: the geometric mean of the rounds that all of them
     /// kept. `None` if the target was not measured.
     pub fn figures(&self) -> Vec<Option<Rate>> {
         // 7
@@ -263,7 +263,8 @@ impl Row<'_> {
         Some(first.iter().filter_map(|(round, rate)| Some((*round, (second.get(round)? / rate).ln()))).collect())
     }
 
-    /// Returns the bounds of the error of these logarithms: a rate is too high by no more than the credit of its rest.
+    /// Returns the bounds of the error of these logarithms. A rate is too high by at most the credit that came back
+    /// while its target rested.
     fn bias(&self, first: usize, second: usize) -> Bias {
         let common = self.common_rounds();
         let of = |index: usize| self.cells[index].map_or(0.0, |cell| rested(cell, &common));
@@ -314,7 +315,7 @@ fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
 }
 
 /// Returns the mean logarithm of the factor by which credits that came back may have raised the rates of these rounds.
-/// At most, the target moved in a round as much as it may move in the round and its rest.
+/// In the worst case, a target did as much work in a round as it can sustain in the round and its rest together.
 fn rested(cell: &Cell, rounds: &BTreeSet<u32>) -> f64 {
     let kept: Vec<&Round> = cell.kept().filter(|round| rounds.contains(&round.round)).collect();
     let factor = |round: &&Round| {

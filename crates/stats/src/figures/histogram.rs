@@ -170,7 +170,8 @@ impl Histogram {
 
     /// Returns the longest time of the bucket that contains the percentile, or zero if the histogram is empty.
     pub fn at_percentile(&self, percent: f64) -> u64 {
-        // The small term makes a product that is a rounding error above a whole number that whole number.
+        // A product that should be a whole number may be slightly above it. Without the small term, it would be rounded
+        // up.
         let wanted = (self.count() as f64 * percent / 100.0 - 1e-6).ceil().max(1.0) as u64;
         let mut seen: u64 = 0;
         for row in self.filled_rows() {

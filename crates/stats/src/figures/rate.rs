@@ -4,7 +4,7 @@
 //!   1. The figure is the mean of the rounds' rates.
 //!   2. For a command, it is the number of runs divided by their time: its inverse is the mean time of a run.
 //!   3. If a few rounds are outliers, the figure is the trimmed mean, of the rates or of the times.
-//!   4. A ratio is computed from logarithms, so the figures beside it are geometric means, of the same rounds: they
+//!   4. A ratio is computed from logarithms, so the figures next to it are geometric means, of the same rounds: they
 //!      have that ratio.
 //!   5. A mean with an interval wider than ±50 % may be a rate that no round had. The range of the rounds is printed
 //!      instead. Simulated rounds differ by design.
@@ -86,9 +86,10 @@ fn from_times(rates: &[f64], average: Average) -> (f64, Option<f64>, Option<f64>
     (1.0 / mean, half.map(|half| 1.0 / (mean + half)), high)
 }
 
-/// Computes the rate of a cell to print beside a ratio: the geometric mean of the kept rounds that are meant, in the
-/// unit of this rate. The rounds have both bytes and operations, so the bases may differ. If a round did no work, it
-/// has no logarithm and there is no ratio: then it is the mean. Without rounds, it is the rate of the cell.
+/// Computes the rate of a cell to print next to a ratio: the geometric mean of the kept rounds for which `is_meant` is
+/// true, in the unit of the given rate. The rounds have both bytes and operations, so the bases of both rates may
+/// differ. If a round did no work, it has no logarithm and there is no ratio: then the result is the mean. Without
+/// rounds, it is the rate of the cell.
 pub fn beside_ratio(cell: &Cell, unit: &Rate, is_meant: impl Fn(u32) -> bool) -> Option<Rate> {
     // 4
     let own = cell.rate.as_ref()?;

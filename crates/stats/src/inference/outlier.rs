@@ -167,8 +167,8 @@ mod tests {
         alarms
     }
 
-    /// Normal noise of 5 % and of 20 %, as on quiet and on shared machines, makes an outlier of at most one result in a
-    /// thousand: 10 of 10,000 are expected at most, and 20 are three standard deviations more.
+    /// Normal noise of 5 % and of 20 %, as on quiet and on shared machines, makes an outlier in at most one result in a
+    /// thousand. At most 10 of 10,000 are expected, and 20 are three standard deviations more.
     #[test]
     fn normal_noise_has_no_outliers() {
         for (results, rounds) in [(10_000, 5), (10_000, 6), (10_000, 12), (2000, 30)] {

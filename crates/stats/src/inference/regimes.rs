@@ -195,7 +195,8 @@ impl Series {
             let (usual, _, count) = sizes(others);
             return is_unlikely(step(at).abs() / usual, count, places);
         }
-        // Between the medians of three points before and after: one stall is no step, and two have a step back, too.
+        // Steps are between the medians of three points before and after. So a single stall is not a step, and two
+        // stalls also make a step back.
         let level = |from: usize, to: usize| self.level(&(from.max(range.start)..to.min(range.end)));
         let step = |index: usize| level(index, index + SIDE) - level(index.saturating_sub(SIDE), index);
         let others = (range.start + SIDE..=range.end - SIDE).filter(|&index| index.abs_diff(at) >= SIDE).map(step);

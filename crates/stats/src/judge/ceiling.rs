@@ -3,7 +3,7 @@
 //! Policy:
 //!   1. the rounds in which both were measured are pairs, so a disturbance of a whole round cancels out;
 //!   2. the ratio is n.m. if less than half of the rounds have a ceiling, or if its interval is too wide: an unstable
-//!      ceiling is no limit;
+//!      ceiling is not a limit;
 //!   3. a rate that is certainly above its ceiling gets a warning: a cache below the file had the data;
 //!   4. a rate near a ceiling of another pattern is limited by that layer. A ceiling of the same calls says nothing
 //!      about the limit, because both wait in the same way. If the limit is unknown for a known reason, such as kernel

@@ -1,8 +1,8 @@
-//! The reasons to refuse a prediction: the run cannot be explained by the law of its own device, or it waited for a
+//! The reasons to refuse a prediction: the law of the run's own device does not explain the run, or it waited for a
 //! processor.
 
-/// The largest error of the replay on the own device, as a share of the measured time. Chosen: the replays of seven
-/// commands on four devices missed by 1.9 % in the median and by 10 % at most.
+/// The largest error of the replay on the run's own device, as a share of the measured time. Chosen: the replays of
+/// seven commands on four devices missed by 1.9 % in the median and by 10 % at most.
 pub const MOST_MISSED: f64 = 0.1;
 
 /// The largest share of the time in which the program waited for a processor. A guess: replays of noisy runs missed by
@@ -18,7 +18,7 @@ pub enum Refusal {
         .0 * 100.0, MOST_WAITED * 100.0
     )]
     Waited(f64),
-    /// The law of the own device does not explain the time.
+    /// The law of the run's own device does not explain the time.
     #[error(
         "the replay on the run's own device misses the measured time by {:.0} %; at most {:.0} % are allowed",
         .0 * 100.0,

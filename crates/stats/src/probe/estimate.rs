@@ -48,10 +48,10 @@ pub const BUCKET_FIRST: &str = "a bucket limits first";
 /// An estimate, or the reason why there is none.
 pub type Measured = Result<Estimate, NotMeasured>;
 
-/// The widest bracket, as a share of the value. Ours: a prediction within 10 % needs constants within ±10 %.
+/// The widest bracket, as a share of the value. Chosen: a prediction within 10 % needs constants within ±10 %.
 pub const WIDEST: f64 = 0.2;
 
-/// The largest difference between the halves of a measurement, as a share of the value. Ours, for the same reason.
+/// The largest difference between the halves of a measurement, as a share of the value. Chosen for the same reason.
 pub const HALVES_DIFFER: f64 = 0.1;
 
 /// The largest share of the time that a probe may wait for a CPU, in percent. The prototype's figures were wrong by a

@@ -19,14 +19,14 @@ pub struct Drained {
 /// Fewest writes with a flush.
 const FEWEST: u32 = 6;
 
-/// A flush must take this many times the base, so that the drain is seen. Ours.
+/// A flush must take this many times the base, so that the drain is seen. Chosen.
 const SEEN: f64 = 2.0;
 
-/// It must also take this share of the total time. Ours: if a token bucket limits the writes, the total is also a line
-/// over the bytes, but the flush drains nothing.
+/// It must also take this share of the total time. Chosen: if a token bucket limits the writes, the total is also a
+/// line over the bytes, but the flush drains nothing.
 const SHARE: f64 = 0.1;
 
-/// The largest distance of a point from the line, as a share of the total. Ours: a cache that fills up adds more.
+/// The largest distance of a point from the line, as a share of the total. Chosen: a cache that fills up adds more.
 const STRAIGHT: f64 = 0.05;
 
 /// Estimates the drain rate in bytes per second. `base` is the flush of a single small write, in nanoseconds. Each size

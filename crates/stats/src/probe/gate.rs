@@ -5,10 +5,10 @@ use super::estimate::{Estimate, Measured, NotMeasured, WIDEST};
 use super::knee::Limit;
 
 /// The larger of the two times must be longer than the other one by this factor, so that the size shows only the
-/// larger. Ours.
+/// larger. Chosen.
 const CLEAR: f64 = 1.05;
 
-/// The largest error of the middle size, as a share. Ours: a sum of both times differs by more.
+/// The largest error of the middle size, as a share. Chosen: a sum of both times differs by more.
 const FORM: f64 = 0.05;
 
 /// The limit of one size at depth.
@@ -44,7 +44,7 @@ pub fn gate(small: &AtSize, middle: &AtSize, large: &AtSize) -> Gate {
             (Ok(_), Err(_)) => Err(NotMeasured::Hidden("another limit hides a part of the gate")),
             (own, _) => own,
         };
-        // A quick small size excludes a time per request that matters for the largest.
+        // If small requests are quick, the time per request does not matter for the largest size.
         let is_free = large.limit.gate.is_ok_and(|rate| small.limit.quickest > CLEAR * CLEAR * rate.value);
         return Gate { request: alone(request, byte), byte: if is_free { byte } else { alone(byte, request) } };
     };

@@ -14,28 +14,28 @@ const FEWEST: u32 = 60;
 /// Fewest completions before the knee.
 const FEWEST_BEFORE: f64 = 10.0;
 
-/// Fewest different times of completions on the steady line, and in all. Ours: if completions are seen together, their
-/// sums are exact.
+/// Fewest different times of completions on the steady line, and in all. Chosen: if completions are seen together,
+/// their sums are exact.
 const FEWEST_STEADY: usize = 6;
 const FEWEST_POINTS: u32 = 10;
 
 /// Knees that are tried, over the whole time. Each finer search tries as many.
 const TRIED: usize = 100;
 
-/// The first line must be steeper by this factor. Ours: devices without a reserve vary by less within seconds.
+/// The first line must be steeper by this factor. Chosen: devices without a reserve vary by less within seconds.
 const STEEPER: f64 = 1.2;
 
-/// Two lines must leave less than this share of what one line leaves. Ours.
+/// Two lines must leave less than this share of what one line leaves. Chosen.
 const LEFT: f64 = 0.1;
 
-/// The second line must take at least this share of the time. Ours: its slope needs several hundred milliseconds.
+/// The second line must take at least this share of the time. Chosen: its slope needs several hundred milliseconds.
 const STEADY_SHARE: f64 = 0.25;
 
-/// Halves of the second line may differ by this share, and those of a gate without a knee. Ours: another knee between
+/// Halves of the second line may differ by this share, and those of a gate without a knee. Chosen: another knee between
 /// them changes the rate by more.
 const HALVES_DIFFER: f64 = 0.03;
 
-/// The most points of a fit. Ours: more do not change it.
+/// The most points of a fit. Chosen: more do not change it.
 const MOST_POINTS: usize = 2000;
 
 /// The limit of a device at depth, in amounts per second.
@@ -53,14 +53,14 @@ pub struct Limit {
     pub last: f64,
 }
 
-/// A limit keeps requests waiting for at least as long as they are served. Ours: with less, the device is sometimes
+/// A limit keeps requests waiting for at least as long as they are served. Chosen: with less, the device is sometimes
 /// idle.
 const WAITS: f64 = 2.0;
 
 /// A gate lets one request pass at once.
 const AT_ONCE: f64 = 1.5;
 
-/// A reserve is seen if it holds at least this many requests. Ours: the noise of a queue is a few requests.
+/// A reserve is seen if it holds at least this many requests. Chosen: the noise of a queue is a few requests.
 const SEEN: f64 = 10.0;
 
 /// Two lines through points: the position of the knee, both slopes, and the sum of squares that they leave.
@@ -76,7 +76,8 @@ struct Knee {
 pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
     let mut ends = ends.to_vec();
     ends.sort_unstable();
-    // Completions that were seen together came at any time before: only their sum is right at that time.
+    // Completions that were collected together happened at any time before. Only the sum of all completions is exact at
+    // that time.
     let is_last = |index: usize| ends.get(index + 1) != Some(&ends[index]);
     let points: Vec<(f64, f64)> = (0..ends.len())
         .filter(|index| is_last(*index))
@@ -106,7 +107,7 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
                 Ok((rate, reserve)) => (Ok(rate), Ok(reserve)),
                 Err(why) => (Err(why), Err(why)),
             };
-            // This time is short. A gate within a tenth is more accurate than none.
+            // The time before the knee is short. A gate within a tenth is more accurate than none.
             let gate = gate_rate(&before[..before.len() * 9 / 10], service, depth, estimate::HALVES_DIFFER);
             Limit { rate, reserve, gate, quickest: knee.slopes[0], last }
         }
@@ -129,7 +130,7 @@ fn steady(before: &[(f64, f64)], behind: &[(f64, f64)]) -> Result<(Estimate, Est
     let samples = steady.len() as u32;
     let (low, high) = (rate.min(first).min(second), rate.max(first).max(second));
     let rate = Estimate { value: rate, low, high, samples };
-    // A request more or less.
+    // The reserve is uncertain by a request in either direction.
     let (low, high) = (at_first.min(at_second).min(start - 1.0), at_first.max(at_second).max(start + 1.0));
     let reserve = Estimate { value: start, low, high, samples: before.len() as u32 + samples };
     Ok((rate.checked(WIDEST)?, reserve.checked(WIDEST)?))

@@ -25,7 +25,7 @@ impl Times {
     /// The percentile, as a share, and the resolution of the times in nanoseconds.
     fn share_and_resolution(self) -> (f64, f64) {
         match self {
-            // The design's: below the host's disturbances, above lucky exceptions.
+            // Chosen in the design: below the disturbances of the host, and above exceptionally short times.
             Times::OfProgram => (0.2, 0.0),
             // A program waits for the median on average. With the 20th percentile, replays of three commands on their
             // own device were 6 to 11 % too short; with the median, 2 % too short to 7 % too long (`--bench predict`
@@ -35,7 +35,7 @@ impl Times {
     }
 }
 
-/// Fewest samples of a size. Ours: the bracket of the percentile needs samples on both sides of it.
+/// Fewest samples of a size. Chosen: the bracket of the percentile needs samples on both sides of it.
 const FEWEST: u32 = 16;
 
 /// Estimates the latency in nanoseconds from requests of one size, in the order in which they were made.
@@ -65,7 +65,7 @@ fn percentile(times: Vec<f64>, (share, resolution): (f64, f64)) -> Measured {
     Estimate { value, low, high, samples: count as u32 }.checked(WIDEST)
 }
 
-/// The spread of the latencies: the nanoseconds between the 10th and the 70th percentile. Ours: a busy host lengthens
+/// The spread of the latencies: the nanoseconds between the 10th and the 70th percentile. Chosen: a busy host lengthens
 /// up to a third of the requests, and a turning disk spreads all of them.
 pub fn spread(served: &[Served]) -> Option<f64> {
     check_samples(served.len(), FEWEST).ok()?;

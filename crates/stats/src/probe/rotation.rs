@@ -20,14 +20,14 @@ const FEWEST: u32 = 40;
 /// The shortest and the longest turn that is looked for, in nanoseconds: 20,000 and 2,000 turns per minute.
 const TURNS: [f64; 2] = [3e6, 30e6];
 
-/// The step of the first search, as a share of the turn. Ours: pairs that are [`FIRST_PAIRS`] turns apart then move by
-/// less than a tenth of a turn.
+/// The step of the first search, as a share of the turn. Chosen: pairs that are [`FIRST_PAIRS`] turns apart then move
+/// by less than a tenth of a turn.
 const STEP: f64 = 1e-3;
 
 /// The first search uses pairs up to this many of the shortest turns apart.
 const FIRST_PAIRS: f64 = 300.0;
 
-/// The largest distance from a whole turn, in turns, at which a pair is coherent. Ours: 80 us of a turn of 8 ms.
+/// The largest distance from a whole turn, in turns, at which a pair is coherent. Chosen: 80 us of a turn of 8 ms.
 const COHERENT: f64 = 0.01;
 
 /// Share of the pairs that must be coherent. By chance it would be a fiftieth.
@@ -97,7 +97,7 @@ fn first(apart: &[f64]) -> Option<f64> {
         return None;
     }
     let last = tried.iter().rposition(|(_, coherence)| *coherence > 0.9 * best)?;
-    // The top of the peak that this is the edge of.
+    // `last` is at the edge of a peak: find its top.
     let around = &tried[last.saturating_sub(20)..=last];
     around.iter().max_by(|one, other| one.1.total_cmp(&other.1)).map(|(turn, _)| *turn)
 }

@@ -35,7 +35,7 @@ pub struct Row {
     pub why: Option<String>,
 }
 
-/// Digits of a value. Ours: constants are known within a percent at best.
+/// Digits of a value. Chosen: constants are known within a percent at best.
 const DIGITS: i32 = 4;
 
 /// Whole numbers below this are counts, and printed with all digits.

@@ -3,10 +3,10 @@
 
 use super::estimate::{Estimate, Measured, NotMeasured};
 
-/// The largest contradiction of the brackets, as a share of a turn. Ours: 80 us of a turn of 8 ms.
+/// The largest contradiction of the brackets, as a share of a turn. Chosen: 80 us of a turn of 8 ms.
 const CONTRADICTION: f64 = 0.01;
 
-/// The widest bracket, as a share of the time. The design's figure for seeks.
+/// The widest bracket, as a share of the time. The design requires this for seeks.
 const WIDEST: f64 = 0.06;
 
 /// The bracket of the shortest time from issuing a read at one place to its completion at another, in nanoseconds.

@@ -22,10 +22,10 @@ pub struct Stripes {
     pub channels: Measured,
 }
 
-/// Reads of one channel take longer by at least this factor. Ours: two reads one after the other take twice as long.
+/// Reads of one channel take longer by at least this factor. Chosen: two reads one after the other take twice as long.
 const LONGER: f64 = 1.4;
 
-/// The times of one group may spread by this factor. Ours.
+/// The times of one group may spread by this factor. Chosen.
 const ALIKE: f64 = 1.15;
 
 /// Finds the layout. The pairs are in the order of their distances, which begin with the smallest. The first read of

@@ -23,19 +23,20 @@ struct Found {
     estimate: Estimate,
 }
 
-/// A doubled angle may differ from the expected one by this and by its error, in turns. Ours: no skew is smaller.
+/// A doubled angle may differ from the expected one by this and by its error, in turns. Chosen: no skew is smaller.
 const SURE: f64 = 0.0005;
 
 /// Fewest pairs of a distance.
 const FEWEST: u32 = 5;
 
-/// Angles closer than this are alike, in turns. Ours: 80 us of a turn of 8 ms.
+/// Angles closer than this are alike, in turns. Chosen: 80 us of a turn of 8 ms.
 const ALIKE: f64 = 0.01;
 
-/// Share of the pairs that must have the same angle. Ours: pairs on one track are more than half at a third of it.
+/// Share of the pairs that must have the same angle. Chosen: at a distance of a third of a track, more than half of the
+/// pairs are on one track.
 const MOST_ALIKE: f64 = 0.5;
 
-/// The largest angle that is doubled, in turns. Ours: more than half of such pairs are on one track.
+/// The largest angle that is doubled, in turns. Chosen: more than half of such pairs are on one track.
 const LARGEST: f64 = 0.45;
 
 /// The widest bracket of the sectors per track, as a share.
@@ -53,12 +54,12 @@ pub fn sectors_per_track(angles: &[Angles]) -> Measured {
             break;
         }
         let Some((angle, error, samples)) = most_frequent(turns) else { break };
-        // The angle nearest to the expected one. The first one is small and positive, but for its error.
+        // The angle nearest to the expected one. The first angle is small, and positive except for its error.
         let angle = expected + wrapped(angle - expected);
         if index == 0 && angle < -ALIKE {
             return Err(none);
         }
-        // Most pairs may cross the end of a track, and differ by the skew.
+        // If most pairs cross the end of a track, their angle differs by the skew.
         let doubled = found.map_or(0.0, |found| found.error * distance);
         if index > 0 && (angle - expected).abs() > SURE + 4.0 * (doubled + error) {
             break;
@@ -92,11 +93,12 @@ pub struct Order {
 /// Share of the jumps that must be of the two kinds.
 const OF_TWO_KINDS: f64 = 0.9;
 
-/// A kind of jump with at least this share of the other kind's number is about as frequent. Ours: with two heads both
-/// kinds are equally frequent, but for lost jumps. With three, one kind is half as frequent.
+/// A kind of jump with at least this share of the other kind's number is about as frequent. Chosen: with two heads both
+/// kinds are equally frequent, except for lost jumps. With three, one kind is half as frequent.
 const AS_FREQUENT: f64 = 0.75;
 
-/// Fewest cylinders that must begin at equal distances. Ours: by chance, two distances are equal more often than three.
+/// Fewest cylinders that must begin at equal distances. Chosen: by chance, two distances are equal more often than
+/// three.
 const CYLINDERS: usize = 3;
 
 /// Estimates the order of tracks of `sectors`, from the angles between the same sectors of tracks that follow each
@@ -178,7 +180,7 @@ pub fn which(turns: &[f64], distance: u64, sectors: [f64; 2]) -> Option<usize> {
     (samples >= FEWEST && off[near] < NEAR * gap && error < gap).then_some(near)
 }
 
-/// An angle belongs to the nearer number of sectors if it is off by less than this share of their difference. Ours: a
+/// An angle belongs to the nearer number of sectors if it is off by less than this share of their difference. Chosen: a
 /// zone between two others must not be taken for one of them.
 const NEAR: f64 = 0.2;
 

@@ -1,4 +1,4 @@
-//! What the owner of a disk sends to others: a run, the checks of `diskperf doctor`, and a power-cut test.
+//! The report that the owner of a disk sends to others: a run, the checks of `diskperf doctor`, and a power-cut test.
 
 use serde::{Deserialize, Serialize};
 

@@ -104,7 +104,7 @@ fn a_device_that_discards_for_others_is_not_named() {
     for (busy, apart, what) in [
         (900, 90, Bottleneck::Device),
         (900, 400, Bottleneck::Device),
-        // What is left is less than half of the time.
+        // The rest of the time is less than half.
         (900, 410, Bottleneck::NotMeasured),
         (1000, 500, Bottleneck::NotMeasured),
         (700, 650, Bottleneck::NotMeasured),
@@ -125,7 +125,7 @@ fn a_device_that_discards_for_others_is_not_named() {
     assert_eq!(verdict(&several(100)).what, Bottleneck::Device);
     let unknown = verdict(&several(600));
     assert_eq!((unknown.what, unknown.evidence), (Bottleneck::NotMeasured, format!("several processes, {evidence}")));
-    // A reader with one small request at a time, beside fstrim.
+    // A reader with one small request at a time, next to fstrim.
     let device = disk(900, 700, 7000, 4096).map(|device| DeviceWork { discarding_apart: ms(850), ..device });
     let reading = Consumption { elapsed: ms(1000), system: ms(100), device, ..reader() };
     assert_eq!(verdict(&reading).what, Bottleneck::NotMeasured);
@@ -146,7 +146,7 @@ fn discards_have_their_share_of_overlapping_requests() {
     assert_eq!(evidence(5000), "50 % waiting for vda (50 % discards), at least 90 % busy");
 }
 
-/// A log beside random reads in a group of loads.
+/// A log next to random reads in a group of loads.
 #[test]
 fn device_and_flush_are_not_named_if_other_programs_used_the_device() {
     let log = |foreign| {

@@ -1,10 +1,10 @@
-// Looks at a page, and says what is wrong with it. Runs in the page itself, and leaves nothing in it.
+// Finds the faults of a page, and returns a sentence for each. Runs in the page itself, and leaves it unchanged.
 'use strict';
 
-// Letters may touch: what is measured is rounded.
+// Tolerance in pixels: measured positions are rounded, so texts that only touch may seem to overlap.
 const TOLERANCE = 1;
 
-// Of text against what is behind it: WCAG 2.2, success criterion 1.4.3, for letters of any size.
+// The minimum contrast of a text with its background: WCAG 2.2, success criterion 1.4.3, for letters of any size.
 const CONTRAST = 4.5;
 
 const style = element => getComputedStyle(element);
@@ -14,12 +14,12 @@ const short = text => {
     return `"${plain.length > 40 ? plain.slice(0, 39) + '…' : plain}"`;
 };
 
-// An element and those around it, inside out.
+// Yields an element and its ancestors, the innermost first.
 function* around(element) {
     for (let each = element; each; each = each.parentElement) yield each;
 }
 
-// What is asked of an element many times, while nothing changes, is found out once.
+// Caches the results of a function that is called many times for the same element while the page does not change.
 function once(find) {
     const known = new Map();
     return element => {
@@ -28,8 +28,8 @@ function once(find) {
     };
 }
 
-// Whether it is there for who listens only, or comes when the keyboard does: cut to nothing by its style, or set wholly
-// beside the page.
+// Returns whether an element is only for screen readers, or appears only with keyboard focus: its style clips it to
+// nothing, or places it completely outside of the page.
 const isForListeners = once(element => {
     const { clip, clipPath, overflow, position } = style(element);
     if (position === 'absolute' || position === 'fixed') {
@@ -41,14 +41,15 @@ const isForListeners = once(element => {
     return element.parentElement !== null && isForListeners(element.parentElement);
 });
 
-// Whether it is seen, were it in the window: not in closed details, not hidden, not transparent.
+// Returns whether an element would be visible if it were in the window: not in closed details, not hidden, not
+// transparent.
 const isSeen = once(element => {
     const options = { opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: false };
     return element.checkVisibility(options) && !isForListeners(element);
 });
 
-// How far above and below the line the letters of a text go, of the font's whole height. Lines may stand closer than the
-// boxes of their fonts.
+// Returns the empty space above and below the letters of a text, within the full height of its font. Lines may be
+// closer together than the boxes of their fonts.
 const paper = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 const fontOf = once(element => {
     const { fontStyle, fontWeight, fontSize, fontFamily } = style(element);
@@ -70,14 +71,15 @@ function ink(element, text) {
     return inks.get(key);
 }
 
-// By how much text of a picture is drawn larger than its font says; nothing where it is turned.
+// Returns the factor by which a text in an SVG is drawn larger than its font size; undefined if the text is rotated.
 function scaleOf(element) {
     const matrix = element.getScreenCTM?.();
     if (!matrix) return 1;
     return Math.abs(matrix.b) + Math.abs(matrix.c) > 0.01 ? undefined : matrix.d;
 }
 
-// Where a text stands, line by line; word by word where blanks are kept, which may hang out at the end of a line.
+// Returns the boxes of a text, one per line. If its style preserves blanks, returns one per word, because blanks may
+// extend beyond the end of a line.
 const keepsBlanks = once(element => style(element).whiteSpaceCollapse !== 'collapse');
 function rectangles(node) {
     const range = document.createRange();
@@ -90,7 +92,7 @@ function rectangles(node) {
     });
 }
 
-// All texts that are seen, each with a box for each of its lines: where its letters are.
+// Finds all visible texts. Each has a box around its letters for each of its lines.
 let found;
 const seen = () => (found ??= search());
 function search() {
@@ -114,8 +116,8 @@ function search() {
     return texts;
 }
 
-// Where an element ends what is in it; nothing where it lets all be seen. Of what a picture is made, only pictures
-// themselves have an edge; of what stands in a line, nothing has.
+// Returns the box to which an element clips its content; undefined if it does not clip. Of the elements of a drawing,
+// only an svg element can clip. Inline elements cannot.
 const edgeOf = once(element => {
     const { overflowX, overflowY, display } = style(element);
     const isDrawn = element instanceof SVGElement;
@@ -124,7 +126,8 @@ const edgeOf = once(element => {
     return { overflowX, overflowY, box: element.getBoundingClientRect() };
 });
 
-// What of a box those around its element let be seen; nothing where it is scrolled away. Tells of what is cut off.
+// Returns the part of a box that the ancestors of its element leave visible; undefined if it is scrolled away. Adds a
+// fault if the text is cut off.
 function within(box, text, element, faults) {
     const left = { ...box };
     for (const each of around(element)) {
@@ -178,10 +181,10 @@ function layout() {
     return [...faults];
 }
 
-// Both; who asks for both has the texts looked for once.
+// Returns the faults of both searches, which share one search for texts.
 const sight = () => [...layout(), ...contrast()];
 
-// A colour in whatever words, as red, green, blue and opacity of 0 to 1.
+// Converts a CSS colour, in any notation, to red, green, blue and opacity from 0 to 1.
 const colours = new Map();
 function colour(words) {
     if (!colours.has(words)) {
@@ -207,7 +210,8 @@ const opacityOf = once(element => {
     return Number(style(element).opacity) * (element.parentElement ? opacityOf(element.parentElement) : 1);
 });
 
-// What lies behind a text, nearest first: of HTML the boxes around it, of a picture what is painted where it stands.
+// Yields the elements behind a text, the nearest first. In HTML, these are its element and the ancestors. In a drawing,
+// they are the elements painted at this point.
 function* behind(element, at) {
     if (!(element instanceof SVGElement)) {
         yield* around(element);
@@ -218,13 +222,13 @@ function* behind(element, at) {
     }
 }
 
-// Whether the inside of a shape is there, and not its line only: a line has no inside, though it has a colour for one.
+// Returns whether a point is in the filled area of a shape. A line has no such area, although it has a fill colour.
 function isFilledAt(shape, at) {
     return shape.isPointInFill(new DOMPoint(at.x, at.y).matrixTransform(shape.getScreenCTM().inverse()));
 }
 
-// The layers of paint behind a text, nearest first, down to one that nothing shines through; nothing where one of them is
-// no plain colour.
+// Returns the layers of paint behind a text, the nearest first, down to the first opaque one; undefined if one of them
+// is not a plain colour.
 function layers(element, at) {
     const found = [];
     for (const each of behind(element, at)) {
@@ -237,7 +241,7 @@ function layers(element, at) {
         if (paint[3] > 0) found.push(paint);
         if (paint[3] > 0.999) return found;
     }
-    // The window itself is white, or nearly black where the page says that it knows dark.
+    // The window itself is white, or nearly black if the page supports a dark mode and the user prefers it.
     return [...found, colour(style(document.documentElement).colorScheme.includes('dark') && darkness() ? '#121212' : '#fff')];
 }
 
@@ -245,7 +249,7 @@ const darkness = () => matchMedia('(prefers-color-scheme: dark)').matches;
 
 function contrast() {
     const faults = new Set();
-    // What lets the pointer through is painted no less.
+    // Makes elementsFromPoint return elements that ignore the pointer too, because they are painted like others.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync('svg, svg * { pointer-events: visiblePainted !important }');
     document.adoptedStyleSheets.push(sheet);
@@ -259,7 +263,7 @@ function contrast() {
         }
         const at = { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 };
         if (isDrawn && !element.ownerSVGElement.contains(document.elementFromPoint(at.x, at.y))) {
-            // Scrolled away in a box of its own, sidewards.
+            // The text is scrolled away sideways, in a box of its own.
             continue;
         }
         const paints = layers(element, at);
@@ -281,7 +285,7 @@ function contrast() {
     return [...faults];
 }
 
-// What an element is called by who reads it aloud.
+// Returns the name by which a screen reader announces an element.
 function nameOf(element) {
     const referred = (element.getAttribute('aria-labelledby') ?? '').split(/\s+/).filter(Boolean);
     const words = referred.map(id => document.getElementById(id)?.textContent ?? '').join(' ').trim();
@@ -352,5 +356,5 @@ function structure() {
     return faults;
 }
 
-// All texts that are seen.
+// All visible texts.
 const words = () => seen().map(({ text }) => text.replace(/\s+/g, ' ').trim());

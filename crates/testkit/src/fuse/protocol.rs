@@ -1,11 +1,11 @@
 //! The part of the kernel's FUSE protocol (linux/fuse.h, version 7.31) that the servers of this crate need: a mount,
 //! the threads that read requests and write answers, and the layout of both.
 //!
-//! The crate `fuser` (0.18, MIT, needs no libfuse) was considered and not taken:
+//! The crate `fuser` (0.18, MIT, needs no libfuse) was considered and rejected:
 //!   1. it would replace the codes and the layout of requests and answers, about 120 lines of this file; its methods
 //!      have up to fifteen arguments, so the two servers would grow by about as much;
-//!   2. it brings eight crates on Linux that the project does not have, among them `nix` beside `rustix`;
-//!   3. it mounts the type `fuse` only, so our own mount would stay, for `fuseblk`.
+//!   2. it brings eight crates on Linux that the project does not have, among them `nix` in addition to `rustix`;
+//!   3. it mounts the type `fuse` only, so we would still need our own mount for `fuseblk`.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, OpenOptions};

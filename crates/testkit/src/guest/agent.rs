@@ -53,7 +53,7 @@ done
 /// The line that runs a command.
 pub(super) fn encode(command: &str) -> String {
     let hexadecimal: String = command.bytes().map(|byte| format!("{byte:02x}")).collect();
-    // An empty line would be no command.
+    // An empty line would not be a command.
     format!("{hexadecimal}0a\n")
 }
 

@@ -39,7 +39,7 @@ use crate::{ProgramOutput, tool};
 
 pub use self::kernels::{FOLDER, Kernel, folder, installed, missing_requirement};
 
-/// Skips the test if guests cannot run here, or gives this kernel: `let kernel = need_guest!("6.1");`.
+/// Returns this kernel, or skips the test if guests cannot run here: `let kernel = need_guest!("6.1");`.
 #[macro_export]
 macro_rules! need_guest {
     ($version:expr) => {

@@ -73,7 +73,7 @@ fn content(path: &Path, unxz: &Path) -> Result<Vec<u8>, String> {
     if output.status.success() { Ok(output.stdout) } else { Err(failed("it cannot be unpacked".to_owned())) }
 }
 
-/// The name of the module in this file; `None` if it is no module.
+/// The name of the module in this file; `None` if the file is not a module.
 fn name(path: &str) -> Option<String> {
     let file = path.rsplit('/').next()?;
     let name = file.strip_suffix(".xz").unwrap_or(file).strip_suffix(".ko")?;

@@ -246,9 +246,9 @@ impl fmt::Display for Mix {
     }
 }
 
-/// The keys of a load that a mix has: bs, order, reads and rate, with the values of `diskperf io`. Its own keys: sizes
-/// (`bs` with any weights), hot and near. Omitted keys have the values of the default mix, except for the locality,
-/// which is uniform.
+/// Parses a mix. It shares these keys with a load, with the values of `diskperf io`: bs, order, reads and rate. Its own
+/// keys are sizes (`bs` with any weights), hot and near. Omitted keys have the values of the default mix, except for
+/// the locality, which is uniform.
 impl FromStr for Mix {
     type Err = BadMix;
 

@@ -19,7 +19,7 @@ use super::zipf::Zipf;
 /// blocks of 4.2BSD, which are in one cylinder of the drives of the time.
 pub const NEAR: Bytes = Bytes::kib(64);
 
-/// A whole, in the unit of shares: tenths of a percent.
+/// The whole, 100 %: shares are in tenths of a percent.
 pub const WHOLE: u16 = 1000;
 
 /// The order of accesses to a file. A block has the smallest size of an access.
@@ -198,7 +198,7 @@ impl OrderState {
         }
     }
 
-    /// Returns whether the places follow no line that a drive or the kernel could read ahead on.
+    /// Returns whether the places have no order on which a drive or the kernel could read ahead.
     pub(super) fn is_random(&self) -> bool {
         match self {
             OrderState::Sequential { .. } | OrderState::Strided { .. } => false,
@@ -210,7 +210,7 @@ impl OrderState {
         }
     }
 
-    /// Reseeds what was drawn at the start. `keeps_hot` keeps the frequent blocks of Zipf's law.
+    /// Draws again the permutations that were drawn at the start. `keeps_hot` keeps the frequent blocks of Zipf's law.
     pub(super) fn reseed(&mut self, keeps_hot: bool, prng: &mut Prng) {
         match self {
             OrderState::Permutation { feistel, .. } => **feistel = Feistel::new(feistel.count(), prng),
@@ -224,8 +224,8 @@ impl OrderState {
         }
     }
 
-    /// The offset and the length of the next access, of which `length` was drawn. Only at the end of a sequential
-    /// order is the length another one: the largest of `sizes` that fits.
+    /// Returns the offset and the length of the next access. `length` is the drawn length. At the end of a sequential
+    /// order, the returned length may be shorter: the largest of `sizes` that fits.
     pub(super) fn place(
         &mut self,
         length: u32,
@@ -285,8 +285,8 @@ fn strided(next: &mut u64, lane: &mut u64, stride: u64, blocks: u64) -> Option<u
     Some(*next - stride)
 }
 
-/// The offset of the block of this length that contains `place`, or of the last whole block if the file ends in that
-/// one.
+/// The offset of the block of this length that contains `place`. If the file ends within that block, the offset of the
+/// last whole block.
 fn around(place: u64, length: u64, bytes: u64) -> u64 {
     (place / length).min(bytes / length - 1) * length
 }

@@ -15,7 +15,7 @@ pub(crate) struct Pacing {
     /// The schedule of the writes, if `pace` is only that of the reads.
     pub(crate) writes: Option<Pace>,
     pub(crate) think: Option<Think>,
-    /// The time from the start of the stream to that of the schedule.
+    /// The time from the start of the stream to the start of the schedule.
     pub(crate) delay: Nanos,
     /// The time at which the schedule ends, if it is limited.
     pub(crate) ends: Option<Nanos>,
@@ -77,9 +77,9 @@ impl Pacing {
     }
 
     /// The next step, or `None` if the body has ended:
-    ///   1. the op whose start or pause was returned before;
-    ///   2. the next op of the body, or first its intended start or a pause. If its start is not before the end of the
-    ///      schedule, the body ends, at that end and not earlier.
+    ///   1. the op whose intended start or pause was returned before;
+    ///   2. the next op of the body. If it has an intended start or a pause, that step comes first. If its intended
+    ///      start is not before the end of the schedule, the body ends: at the end of the schedule, not earlier.
     #[inline(never)]
     pub(crate) fn next(&mut self, body: &mut Body) -> Option<Step> {
         // 1

@@ -2,15 +2,15 @@
 //!
 //! Design:
 //!   1. [`AccessPattern`] is plain data, and [`AccessPattern::accesses`] makes the iterator [`Accesses`] from it;
-//!   2. the constructor decides once what must be drawn. One size and one direction are not drawn. The order is a
-//!      closed enum (`OrderState`);
-//!   3. uniform accesses of one size, in one direction or in both, are drawn in batches, and the measured loop only
-//!      takes them out. All other patterns are behind one call. `drawn`, the number of accesses that are left in the
-//!      batch, is also the test for it, so the loop has one comparison for both;
-//!   4. a seed keeps its places: results of stored runs stay comparable. Therefore a mix of reads and writes with one
-//!      size and uniform places has the same places as reads alone: each direction comes from the random number of its
-//!      place (`with_fraction`). Local patterns draw their size and direction even if there is only one. All others
-//!      draw the size, the place and the direction from one generator, in this order.
+//!   2. the constructor decides once which values must be drawn. If there is only one size or one direction, it is not
+//!      drawn. The order is a closed enum (`OrderState`);
+//!   3. uniform accesses of one size, in one direction or in both, are drawn in batches. The measured loop only takes
+//!      them out of the batch. All other patterns are behind one call. `drawn` is the number of accesses left in the
+//!      batch, and is zero for these other patterns. So the loop needs one comparison for both cases;
+//!   4. a seed always gives the same places, so that results of stored runs stay comparable. Therefore a mix of reads
+//!      and writes with one size and uniform places has the same places as reads alone: each direction comes from the
+//!      random number of its place (`with_fraction`). Local patterns draw their size and direction even if there is
+//!      only one. All others draw the size, the place and the direction from one generator, in this order.
 
 use alloc::boxed::Box;
 
@@ -35,16 +35,16 @@ pub struct AccessPattern {
 #[derive(Clone, Debug)]
 pub struct Accesses {
     handle: Handle,
-    /// The size if there is only one, else the smallest one.
+    /// The only size; the smallest one if there are several.
     length: u32,
     /// The direction if it is not drawn.
     write: bool,
-    /// The next uniform accesses of one size, in reverse, and the number of them that are left.
+    /// The current batch of uniform accesses of one size, in reverse order, and the number of accesses left in it.
     batch: Box<[Drawn; BATCH]>,
     drawn: u64,
-    /// The further uniform accesses left.
+    /// The number of uniform accesses that are not in a batch yet.
     uniform: u64,
-    /// All other accesses left.
+    /// The number of accesses left, if they are not uniform accesses of one size.
     left: u64,
     /// The number of whole blocks of `length` bytes.
     blocks: u64,
@@ -74,15 +74,15 @@ struct DrawnSizes {
     sum: u64,
 }
 
-/// The source of directions: a drawn number below `first_write` is a read. That is the same as a number below
-/// [`WHOLE`] that is below the share of reads, without a multiplication.
+/// The source of directions. An access is a read if a random number of 64 bits is below `first_write`. That is
+/// equivalent to a random number below [`WHOLE`] that is below the share of reads, but needs no multiplication.
 #[derive(Clone, Debug)]
 enum Direction {
-    /// All accesses have the same.
+    /// All accesses have the same direction.
     Same,
-    /// A number of its own. Without `first_write`, all are reads.
+    /// Each direction has its own random number. Without `first_write`, all accesses are reads.
     Own { first_write: Option<u64> },
-    /// The number of the place, for uniform accesses of one size.
+    /// The direction comes from the random number of the place, for uniform accesses of one size.
     OfPlace { first_write: u64 },
 }
 
@@ -184,8 +184,8 @@ impl Accesses {
         self.order.reseed(keeps_hot, &mut self.prng);
     }
 
-    /// Draws at most this number of random places that no program draws in any round. A list would begin with the
-    /// blocks that its program has just read, and a cache below may have them.
+    /// Draws at most `most` random places that no program draws in any round. A list of places becomes random draws,
+    /// because the list begins with the blocks that its program has just read. A cache below may have those.
     pub(crate) fn move_elsewhere(&mut self, most: u64) {
         (self.uniform, self.left) = (self.uniform.min(most), self.left.min(most));
         // Other programs change the upper half of a seed; rounds do not change it.

@@ -27,9 +27,9 @@ impl Arrivals {
 /// The rate of an open loop, in operations per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rates {
-    /// Of all operations together.
+    /// One rate for all operations together.
     All(u32),
-    /// Of reads and of writes: each has a schedule of its own.
+    /// Two rates: reads and writes have a schedule each.
     Apart {
         /// Reads per second.
         reads: u32,

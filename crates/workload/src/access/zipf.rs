@@ -32,10 +32,12 @@ pub(crate) struct Zipf {
 struct Slot {
     first: u64,
     width: u64,
-    /// The slot's own share of its place in the table, of 2^64, and the slot that has the rest.
+    /// The two slots of this entry in the alias table: a random number up to `own` (of 2^64) selects this slot, a
+    /// larger one selects `other`.
     own: u64,
     other: u32,
-    /// The probability, of 2^64, that the draw in the slot is uniform. Otherwise it falls linearly to zero.
+    /// The probability (of 2^64) that a rank is drawn uniformly from the slot. Otherwise the probability of a rank
+    /// falls linearly to zero.
     level: u64,
 }
 
@@ -84,15 +86,15 @@ fn weight(first: u64, width: u64, theta: f64) -> f64 {
     wide * power(middle, -theta) * (1.0 + correction)
 }
 
-/// A rank is drawn either uniformly or with a probability that falls linearly to zero. Returns the share of uniform
-/// draws (of 2^64) with which both together fall like the law between the ends of the slot.
+/// A rank is drawn either uniformly, or with a probability that falls linearly to zero. Returns the share of uniform
+/// draws (of 2^64). With this share, both together fall like Zipf's law from one end of the slot to the other.
 fn level(first: u64, width: u64, theta: f64) -> u64 {
     let (begin, end) = (first as f64 + 0.5, (first + width) as f64 + 0.5);
     let fall = power(end / begin, -theta);
     fraction(2.0 * fall / (1.0 + fall))
 }
 
-/// Fills the alias table: a slot below the mean weight gives the rest of its place to a slot above the mean.
+/// Fills the alias table: a slot below the mean weight gives the rest of its entry to a slot above the mean.
 fn share(slots: &mut [Slot], mut weights: Vec<f64>) {
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
     weights.iter_mut().for_each(|weight| *weight /= mean);
@@ -106,7 +108,7 @@ fn share(slots: &mut [Slot], mut weights: Vec<f64>) {
         weights[rich] -= 1.0 - weights[poor];
         if weights[rich] < 1.0 { light.push(rich) } else { heavy.push(rich) }
     }
-    // The slots that are left keep their whole place, apart from rounding errors.
+    // The remaining slots keep their whole entry, apart from rounding errors.
 }
 
 /// A fraction of one, scaled to 2^64.

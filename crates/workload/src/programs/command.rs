@@ -40,7 +40,7 @@ impl Command {
                 name: self.name,
                 cache: Cache::AsIs,
                 steps: Stream::from_ops(vec![Op::Run { command: MEASURED }]),
-                // The files that the command wrote are unknown.
+                // diskperf does not know which files the command wrote, so it syncs the whole file system instead.
                 data: Stream::empty(),
                 durable: Stream::from_ops(vec![Op::Syncfs]),
                 base: RateBase::Ops,

@@ -200,7 +200,7 @@ pub struct LargeFile {
     pub bytes: u64,
     /// The order of the random phases.
     pub order: LargeOrder,
-    /// True if no phase changes the cache: each finds in memory what the phase before has left there.
+    /// True if no phase changes the cache: each phase finds in memory the pages that the phase before it left there.
     pub as_is: bool,
     /// The seed of the random order.
     pub seed: u64,

@@ -246,7 +246,7 @@ impl Load {
         .within(self.time)
     }
 
-    /// The repeated part. Random accesses end only by the time limit, sequential ones with the file.
+    /// The repeated part. Random accesses end only at the time limit. Sequential ones also end with the file.
     fn body(&self, bytes: u64, seed: u64) -> Body {
         let block = self.sizes.smallest();
         let is_in_order = matches!(self.pattern, Pattern::Read | Pattern::Write);
@@ -256,7 +256,7 @@ impl Load {
             }
             (_, Some(stride)) if is_in_order => (Order::Strided { blocks: stride / u64::from(block) }, bytes),
             _ if is_in_order => (Order::Sequential, bytes),
-            // A file that the user gave may be too small. Then it is not read.
+            // A pattern needs room for one access. A file that the user gave may be smaller; it is then not read.
             _ => (Order::Drawn(self.drawing), bytes.max(self.sizes.largest().into())),
         };
         let pattern = AccessPattern { order, sizes: self.sizes, reads: self.pattern.reads() };

@@ -36,7 +36,7 @@ pub fn random_read_given(bytes: u64, block: u32, reads: u32, seed: u64) -> Progr
 /// Reads blocks of an existing file in this order.
 fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, order: Order) -> Program {
     let mode = Mode { direct: true, ..Mode::default() };
-    // A file that the user gave may be too small. Then it is not read.
+    // A pattern needs room for one access. A file that the user gave may be smaller; it is then not read.
     let extent = bytes.max(block.into());
     let accesses = AccessPattern::new(order, block, false).accesses(FILE, extent, reads.into(), seed);
     let opening = vec![Op::Open { name, handle: FILE, access: Access::Read, mode }];

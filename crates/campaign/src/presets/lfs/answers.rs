@@ -97,8 +97,8 @@ fn latency(cell: &Cell) -> String {
     format!("{} msec{of}", digits(1e3 / rate.per_second))
 }
 
-/// The rate of a phase in percent of the raw rate. If the device's bytes show that the page cache served it, also
-/// these.
+/// The rate of a phase in percent of the raw rate. If the device moved too few bytes, the page cache served the phase.
+/// Then the text also has the share of the bytes that the device moved.
 fn share(cell: &Cell, raw: f64) -> String {
     let bytes_per_second = cell.rate.as_ref().map(|rate| match cell.program.as_str() {
         "smallfb" => rate.per_second * cell.number("file_bytes").unwrap_or(0) as f64,

@@ -1,4 +1,5 @@
-//! The settings of a call of fio by which others are converted: rates become operations per second of all jobs.
+//! The settings of a fio call that the conversion of other settings depends on. Rates become operations per second of
+//! all jobs.
 
 use std::ffi::OsString;
 
@@ -11,13 +12,13 @@ use crate::cli;
 use crate::cli::operands::operands;
 use crate::error::ArgumentError;
 
-/// A rate of all jobs, and a remark if it is rounded; `None` without a limit. A value that is not a rate of fio stays,
-/// for the grammar to judge.
+/// A rate of all jobs, and a remark if it is rounded; `None` without a limit. A value that is not a rate of fio is
+/// kept, so that the grammar refuses it.
 type ConvertedRate = Result<Option<(String, Option<String>)>, ArgumentError>;
 
-/// The settings of a call by which others are converted.
+/// The settings of a call that the conversion of other settings depends on.
 pub(super) struct Call {
-    /// `None` if it is missing or unknown, so that the grammar refuses the call.
+    /// The pattern; `None` if it is missing or unknown: the grammar then refuses the call.
     pattern: Option<PatternName>,
     /// The number of jobs, which fio's rates are multiplied by. `None` if there are several numbers. 1 for any other
     /// text: the grammar refuses it.
@@ -92,7 +93,7 @@ impl Call {
         })
     }
 
-    /// Both. `unit` is that of [`Limits::rate`].
+    /// The rate of all jobs, for either option. `unit` is that of [`Limits::rate`].
     fn rate_of_all(
         &self,
         option: &'static str,

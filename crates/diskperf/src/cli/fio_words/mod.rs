@@ -1,5 +1,5 @@
-//! fio's options in a call of `diskperf io`, or behind `io` in a call of `choose`: each becomes an option of ours, and
-//! the program prints the call that results. Options that both have with the same meaning stay as they are.
+//! fio's options in a call of `diskperf io`, or after `io` in a call of `choose`. Each becomes an option of diskperf,
+//! and diskperf prints the resulting call. Options with the same meaning in both programs stay as they are.
 
 mod call;
 
@@ -47,13 +47,13 @@ const WITH_VALUE: [&str; 23] = [
 const TELLING: [&str; 9] =
     ["rw", "readwrite", "ioengine", "numjobs", "rwmixread", "filename", "rate_iops", "group_reporting", "blocksize"];
 
-/// Options of ours whose values differ in fio: a switch has 0 or 1 there.
+/// Options of diskperf that also exist in fio, but with other values: in fio, a switch has 0 or 1.
 const SWITCHES: [&str; 5] = ["direct", "buffered", "sync", "pre_read", "invalidate"];
 
-/// A call of fio in our words.
+/// A fio call, converted to the words of diskperf.
 pub struct Translated {
     pub words: Vec<OsString>,
-    /// Differences from the call of fio that you would not expect.
+    /// Differences from the fio call that you would not expect.
     pub remarks: Vec<String>,
     /// The reason why the call is refused.
     pub fault: Option<ArgumentError>,
@@ -61,7 +61,7 @@ pub struct Translated {
 
 /// A part of a call.
 enum Part<'a> {
-    /// A word of ours, or one that the grammar refuses.
+    /// A word of diskperf, or one that the grammar refuses.
     Ours(&'a OsString),
     /// A setting and its value.
     Setting(&'a str, &'a str),
@@ -69,13 +69,13 @@ enum Part<'a> {
     Needless,
 }
 
-/// Returns a call in our words; `None` if it has no word of fio.
+/// Converts a call to the words of diskperf. Returns `None` if it has no word of fio.
 pub fn translated(words: &[OsString]) -> Option<Translated> {
     let head = command(words)?;
     let parts = parts(&words[head..]);
     let is_of_fio = |part: &Part<'_>| match part {
         Part::Ours(_) => false,
-        // Both have these.
+        // diskperf has these two options, too.
         Part::Setting(name, _) => *name != "name" && *name != "rate",
         Part::Needless => true,
     };
@@ -94,7 +94,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
             continue;
         };
         match name {
-            // A name of fio's that is none of ours is left out.
+            // A name that fio accepts and diskperf does not is left out.
             "name" => {
                 if let Some(value) = parse_name(value).ok().filter(|_| !ours.iter().any(|word| word == "--name")) {
                     ours.extend(["--name".into(), value.into()]);
@@ -145,11 +145,11 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     Some(Translated { words, remarks, fault })
 }
 
-/// The place behind `io`, if the words are a call of `io` or have it among those of `choose`.
+/// The index of the word after `io`, if the words are a call of `io`, or of `choose` with `io` in it.
 fn command(words: &[OsString]) -> Option<usize> {
     match words.get(1)?.to_str()? {
         "io" => Some(2),
-        // The grammar costs time.
+        // Building the grammar takes time, so do it only if needed.
         "choose" if words.iter().any(|word| word == "io") => {
             let mut all = cli::command();
             all.build();
@@ -159,7 +159,7 @@ fn command(words: &[OsString]) -> Option<usize> {
     }
 }
 
-/// Divides the words behind `io` into settings of fio with their values, and others.
+/// Divides the words after `io` into settings of fio with their values, and others.
 fn parts(words: &[OsString]) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = words.iter().peekable();
@@ -168,7 +168,7 @@ fn parts(words: &[OsString]) -> Vec<Part<'_>> {
             parts.push(Part::Ours(word));
             continue;
         };
-        // Here, runs have names.
+        // diskperf uses the name, for the run.
         let needless = fio::without_effect(name).filter(|_| name != "name");
         let always = needless == Some(Form::Value) || WITH_VALUE.contains(&name);
         let may_be = needless.is_some() || SWITCHES.contains(&name);
@@ -198,8 +198,8 @@ pub fn call_of_io(words: &[OsString]) -> Option<Vec<OsString>> {
     is_of_fio.then(|| [words[0].clone(), "io".into()].into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// The target that a file name of fio means: an existing file, a device, or the folder in which fio would create the
-/// file. There, diskperf creates its own, and a remark says so.
+/// The target for a file name of fio: an existing file, a device, or the folder in which fio would create the file. In
+/// that folder, diskperf creates a file of its own, and a remark says so.
 fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
     let path = Path::new(name);
     match path.metadata() {
@@ -212,7 +212,7 @@ fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
         Some(folder) => folder,
     };
     let whole = Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into());
-    // Elsewhere in /dev are no files to measure.
+    // In /dev, only /dev/shm has files to measure.
     if whole.starts_with("/dev") && !whole.starts_with("/dev/shm") {
         return Err(ArgumentError::NoSuchDevice(name.to_owned()));
     }
@@ -253,7 +253,7 @@ fn setting(word: &str) -> Option<(&str, Option<&str>)> {
     Some(name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value))))
 }
 
-/// The words of ours for a setting of fio.
+/// The words of diskperf for a setting of fio.
 fn option(name: &str, value: &str) -> Vec<String> {
     let pair = |name: &str, value: String| vec![format!("--{name}"), value];
     let is_on = value == "1";
@@ -363,7 +363,7 @@ mod tests {
             ("--rw=randread --bs=4k --rate=20m", "randread --bs=4k --rate 5120"),
             ("--rw=randrw --bs=8k --rate 1m --numjobs=2", "randrw --bs=8k --rate 256/256 --jobs 2"),
             ("--rw=read --rate=1m", "read --rate 8"),
-            // The block is that of the pattern, however it is written.
+            // The block size is the default of the pattern, in whatever form the call has the pattern.
             ("--readwrite=read --rate=20m", "read --rate 160"),
             ("-rw=read --rate=20m", "read --rate 160"),
             ("--direct=1 --live read --rate=20m", "--direct --live read --rate 160"),
@@ -394,7 +394,7 @@ mod tests {
             let line = format!("diskperf io --rw=randread --bs=4k --ioengine=libaio {rate}");
             assert!(matches!(fault(&line), Some(ArgumentError::RateWithoutUnit(_))), "{rate}");
         }
-        // This can only be a sweep of ours.
+        // This form can only be a sweep of diskperf.
         assert!(fault("diskperf io --rw=randread --rate 100..800*2").is_none());
     }
 

@@ -88,7 +88,7 @@ struct Guard {
     typed: String,
     /// The program; `None` means all programs.
     program: Option<String>,
-    /// What fails.
+    /// The figure that it guards, and the change that makes it fail.
     kind: GuardKind,
 }
 
@@ -99,11 +99,11 @@ enum GuardKind {
     Rate(f64),
     /// The percentile, in thousandths, increased.
     Percentile(u32, f64),
-    /// Nothing is decided.
+    /// A comparison is undecided.
     Undecided,
 }
 
-/// The least percentage by which no latency can be required to be longer. Chosen: a hundred times.
+/// The percentage in a condition on a latency must be below this. Chosen: a hundred times as long.
 const MOST_PERCENT: f64 = 10_000.0;
 
 fn parse_guards(text: &str) -> Result<Guards, String> {

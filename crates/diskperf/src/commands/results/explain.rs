@@ -127,7 +127,8 @@ fn choose<'a>(document: &'a Document, words: &[String], name: &str) -> Result<Ve
 /// The most names in a hint.
 const SHOWN: usize = 8;
 
-/// Names that are less alike than this are not a typing error: the threshold of clap, whose hints appear next to ours.
+/// Names that are less alike than this are not suggested. The threshold is that of clap, whose hints appear next to
+/// these.
 const ALIKE: f64 = 0.7;
 
 fn is_of(cell: &Cell, word: &str) -> bool {

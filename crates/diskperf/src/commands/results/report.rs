@@ -61,7 +61,7 @@ enum ReportFormat {
     Markdown,
 }
 
-/// A run, its name, and its document for people.
+/// A run: its name, its document, and a copy of the document for display.
 struct Reported {
     name: String,
     document: Document,
@@ -98,7 +98,7 @@ struct Other {
     json: String,
 }
 
-/// The data of such a file, for people.
+/// The data of such a file, with control characters escaped for display.
 enum OtherFound {
     History(History),
     Verification(Box<Verification>),
@@ -171,7 +171,7 @@ impl Inputs {
 
 pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
-    // Charts may be all that is wanted; but `--format markdown` also asks for the text.
+    // With --svg alone, only the charts are written. With `--format markdown`, the text is written, too.
     let is_page = arguments.file.is_some() || arguments.svg.is_none() || arguments.format == ReportFormat::Markdown;
     let is_printed = output::is_printed(arguments.file.as_deref());
     if is_page && is_printed && arguments.format == ReportFormat::Html && output::page().columns.is_some() {

@@ -1,4 +1,4 @@
-//! A picture of the part of a timeline with the longest useless turn of a platter: that is where to look.
+//! A picture of the part of a timeline with the longest useless turn of a platter: the first place to look at.
 
 use std::fmt::Write;
 
@@ -107,7 +107,7 @@ fn legend(text: &mut String, drawn: &[(&str, &str)], top: u64) {
 }
 
 /// The beginning of the window, and the length of the wait in its middle: the longest wait of any platter for a sector.
-/// Waits at the very beginning are skipped, and so are waits that would fill the picture alone.
+/// Waits in the first tenth of the timeline are skipped, and so are waits longer than half of the window.
 fn window(lanes: &Lanes) -> (Moment<Virtual>, Nanos) {
     let waits = lanes.iter().filter(|((_, lane), _)| matches!(lane, Lane::Platter(_))).flat_map(|(_, marks)| marks);
     let end = lanes.values().flatten().map(|mark| mark.ended).max().unwrap_or(Moment::ZERO);

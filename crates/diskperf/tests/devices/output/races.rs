@@ -139,7 +139,8 @@ fn races_with_a_changing_name_do_not_change_the_decoy() {
     let ended = AtomicBool::new(false);
     let smoke = [&SMOKE[..], &["-o", "out"]].concat();
     let commands = [&["write_4096", "out"][..], &["copy", "old", "out"], &["simulate", "-o", "out"], &smoke];
-    // Without a race, each of them writes the file: a program that refuses all names would destroy nothing either.
+    // Without a race, each command must write the file. Otherwise, a program that refuses all names would pass this
+    // test.
     let write_undisturbed = || {
         for command in commands {
             fs::write(path("regular"), "another file").expect("a file");
@@ -154,7 +155,7 @@ fn races_with_a_changing_name_do_not_change_the_decoy() {
         scope.spawn(|| {
             let mut way = 0;
             while !ended.load(Ordering::Relaxed) {
-                // A separate file each time: a regular file may be written.
+                // A new file each time, because diskperf may write to a regular file.
                 fs::write(path("regular"), OLD).expect("a file");
                 replace(&path("regular"), &path("out"));
                 decoy.lead(way % decoy.ways(), "out");

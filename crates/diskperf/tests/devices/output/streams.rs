@@ -123,7 +123,7 @@ fn a_closed_fifo_is_not_an_error() {
     let folder = Cli::new();
     fifo(folder.path());
     let path = folder.path().join("fifo");
-    // The first bytes of more than a pipe holds.
+    // The reader takes only the first bytes. The results are larger than a pipe holds.
     let reader = thread::spawn(move || File::open(path).and_then(|mut fifo| fifo.read_exact(&mut [0; 10])));
     let ended = smoke_to(folder.path(), "fifo");
     assert_eq!((ended.status, ended.err.contains("error")), (Some(0), false), "{}", ended.err);

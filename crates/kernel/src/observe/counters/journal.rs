@@ -16,8 +16,8 @@ pub(super) struct JournalState {
 }
 
 impl JournalState {
-    /// Reads the journal of the file system on a device. Returns `None` if there is none. A journal on another device
-    /// has the name of that device, so it is not found.
+    /// Reads the journal of the file system on a device. Returns `None` if there is none. The kernel names a journal on
+    /// another device after that device, so it is not found.
     pub(super) fn read(source: &Source, device: &Device) -> Option<JournalState> {
         // The kernel writes `!` for the slashes of a name.
         let start = format!("{}-", device.name.replace('/', "!"));
@@ -29,7 +29,8 @@ impl JournalState {
 
     /// The activity since an earlier reading.
     pub(super) fn since(&self, earlier: &JournalState) -> Journal {
-        // The mean is rounded down: the earlier sum may be larger by a block per commit.
+        // The kernel rounds the mean down, so the earlier sum may be larger by almost a block per commit. Subtract
+        // that.
         let earlier_blocks = earlier.commits.saturating_mul(earlier.blocks_per_commit.saturating_add(1));
         Journal {
             commits: self.commits.saturating_sub(earlier.commits),

@@ -24,7 +24,7 @@ pub(crate) struct Served {
     fuse: Vec<(FuseServer, u32)>,
     /// True if a FUSE file system has no visible server.
     has_hidden: bool,
-    /// The folders and the files of loop devices for which these were found, with the numbers of their file systems.
+    /// The folders, and the files of loop devices, in which the search looked, with the numbers of their file systems.
     places: Vec<(PathBuf, Option<u64>)>,
 }
 
@@ -59,8 +59,8 @@ struct Connection {
 pub(crate) struct ServerTimes(Vec<BTreeMap<PathBuf, ThreadTimes>>);
 
 impl Served {
-    /// These servers if they are still those of programs with these folders and devices; otherwise, finds them. The
-    /// search looks at all descriptors of all processes.
+    /// Returns these servers if the folders, the devices and the server processes are still the same. Otherwise
+    /// searches again, which reads all descriptors of all processes.
     pub(crate) fn or_find(self, folders: &[&Path], devices: &[(Device, u32)]) -> Served {
         let lives = |(server, _): &(FuseServer, u32)| server.process.exists();
         let is_same = self.devices == devices && self.places == numbered_places(folders, devices);
@@ -113,8 +113,8 @@ impl Served {
         ServerTimes(self.fuse.iter().map(|(server, _)| thread_times(&server.process)).collect())
     }
 
-    /// The servers with any work between two readings, and those of these kernel threads that serve our stack, if
-    /// there may be any. `None` if some servers are not visible.
+    /// The FUSE servers that worked between two readings, and the kernel threads that serve a part of our stack, even
+    /// if they did not work. `None` if some servers, or the kernel threads, are not visible.
     pub(crate) fn since(
         &self,
         (now, before): (&ServerTimes, &ServerTimes),
@@ -145,7 +145,7 @@ impl Served {
                 if served.is_served_by(queue_of(name)) {
                     add(served.words.clone(), served.below, true, *times);
                 } else if is_worker(name) {
-                    // It may have served this part before its last work.
+                    // This worker may have served the part before its last work, so its wait counts.
                     add(served.words.clone(), served.below, true, ThreadTimes { ran: Nanos::ZERO, ..*times });
                 }
             }
@@ -182,9 +182,9 @@ fn numbered_places(folders: &[&Path], devices: &[(Device, u32)]) -> Vec<(PathBuf
 /// A part of a stack that kernel threads serve.
 struct ByKernel {
     part: Part,
-    /// The threads in words.
+    /// A description of the threads.
     words: String,
-    /// The depth of the devices below it.
+    /// Devices at this depth or deeper are below the threads.
     below: u32,
 }
 
@@ -197,7 +197,7 @@ enum Part {
 }
 
 impl ByKernel {
-    /// Returns whether a work queue, or a thread with this name, serves this part.
+    /// Returns whether this part is served by a work queue, or by a thread, with this name.
     fn is_served_by(&self, queue: &str) -> bool {
         let begins = |text: &str, starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         match &self.part {
@@ -218,8 +218,9 @@ fn is_encrypted(device: &Device) -> bool {
     read_limited::of_the_kernel(device.sys.join("dm/uuid")).is_ok_and(|uuid| uuid.starts_with("CRYPT-"))
 }
 
-/// The work queue that a kernel thread serves now or served last: its name is `kworker/POOL:NUMBER-QUEUE`, or with `+`
-/// while it works (`wq_worker_comm`). Other threads have one task, and its name.
+/// Returns the work queue that a kernel thread serves now or served last. A worker's name is
+/// `kworker/POOL:NUMBER-QUEUE`, with `+` instead of `-` while it works (`wq_worker_comm`). Other threads have one task
+/// and are named after it.
 fn queue_of(name: &str) -> &str {
     let worker = name.strip_prefix(WORKER).and_then(|worker| worker.split_once(['-', '+']));
     worker.map_or(name, |(_, queue)| queue)
@@ -270,9 +271,9 @@ fn connections(proc: &Path) -> Vec<Connection> {
     all
 }
 
-/// The process that serves a mount. If the kernel shows no numbers of connections, a process that is the only one with
-/// a connection, and that belongs to root or to the user who mounted the file system: the processes of others are
-/// hidden from a user, so a lone visible one may serve something else.
+/// The process that serves a mount. If the kernel does not show the numbers of connections, the process must be the
+/// only one with a connection, and must belong to root or to the user who mounted the file system. Other users'
+/// processes are hidden from a user, so a lone visible process may serve something else.
 fn serving(all: &[Connection], mount: FuseMount) -> Option<FuseServer> {
     let has_numbers = all.iter().any(|connection| connection.number.is_some());
     let may_serve = |connection: &&Connection| !has_numbers || connection.number == Some(mount.number);
@@ -350,7 +351,8 @@ mod tests {
             vec![server("encryption of dm-0", [16, 14, 43], 1), server("kernel threads of loop3", [16, 10, 42], 2)];
         assert_eq!(served.since((&times, &times), Some(&workers)), Some(expected));
         assert_eq!(served.since((&times, &times), None), None);
-        // The last queue of a worker may hide what it did before.
+        // A worker's name shows only its last queue, so earlier work may be hidden. The threads are listed with times
+        // of zero.
         let idle = vec![server("encryption of dm-0", [0, 0, 0], 1), server("kernel threads of loop3", [0, 0, 0], 2)];
         assert_eq!(served.since((&times, &times), Some(&[])), Some(idle));
         let btrfs = Served { has_btrfs: true, ..Served::default() };

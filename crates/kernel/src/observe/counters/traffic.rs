@@ -1,8 +1,8 @@
 //! Bytes that all disks and networks of the machine moved, for all processes.
 //!
-//! /proc/net/dev lists the networks of this network namespace only. A server of a file system may be in another one.
-//! So the bytes are known only in the first namespace, which has the network cards of the machine, and only if there
-//! are no other ways into the machine.
+//! /proc/net/dev lists the networks of this network namespace only, and a file system's server may be in another one.
+//! So the bytes are known only in the first network namespace, which has the network cards of the machine. They are
+//! unknown, too, if bytes may come in by a path that is not counted (`uncounted`).
 
 use workload::Traffic;
 
@@ -16,7 +16,7 @@ const ONLY_IN_FIRST_NAMESPACE: &str = "proc/sys/net/core/netdev_budget";
 /// The position of the sent bytes in a line of /proc/net/dev. The received bytes are at position 0.
 const SENT: usize = 8;
 
-/// Reads the bytes so far. `None` if a counter is missing, or if a network or another way may be hidden.
+/// Reads the bytes so far. `None` if a counter is missing, or if a hidden network or an uncounted path may exist.
 pub(super) fn read(source: &Source, memory: &VirtualMemory) -> Option<Traffic> {
     source.text(ONLY_IN_FIRST_NAMESPACE)?;
     if uncounted::exist(source) {

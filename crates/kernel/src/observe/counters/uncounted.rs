@@ -1,6 +1,6 @@
-//! Ways of bytes into and out of this machine that neither its disks nor its networks count: folders of the host
-//! (9p, virtiofs), sockets between a virtual machine and its host (vsock), and persistent memory that programs map
-//! (DAX). A server of a FUSE file system may use any of them.
+//! Paths by which bytes enter or leave this machine and that neither its disks nor its networks count: folders of the
+//! host (9p, virtiofs), sockets between a virtual machine and its host (vsock), and persistent memory that programs map
+//! (DAX). A FUSE server may use any of them.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::Source;
 use crate::observe::mount::mounts_in;
 
-/// True if the machine may have such a way.
+/// True if the machine may have such a path.
 pub(super) fn exist(source: &Source) -> bool {
     let mounts = source.text("proc/self/mountinfo");
     let has_vsock = source.text("proc/net/protocols").is_none_or(|text| text.contains("AF_VSOCK"));
@@ -30,7 +30,7 @@ fn are_mounted(lines: &str) -> bool {
     })
 }
 
-/// The name of the protocol of a socket, as the file system of the sockets shows it (net/socket.c).
+/// The extended attribute of a socket that names its protocol (net/socket.c).
 const PROTOCOL: &str = "system.sockprotoname";
 
 /// True if a process has a vsock socket. An error if the descriptors of a process cannot be read.
@@ -40,7 +40,7 @@ fn vsock_is_used(proc: &Path) -> io::Result<bool> {
             continue;
         }
         let files = match fs::read_dir(process.path().join("fd")) {
-            // It has ended.
+            // The process has ended.
             Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::NOENT | Errno::SRCH)) => continue,
             files => files?,
         };

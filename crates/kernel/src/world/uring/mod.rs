@@ -45,22 +45,23 @@ pub(crate) struct Uring {
 /// longer than the kernel needs to free memory, shorter than a user waits after asking to stop.
 const MOST_REFUSED: u32 = 1000;
 
-/// The most completions that are handled after a wait before their slots are filled and submitted again. A device that
-/// returns a whole queue at once, as virtio disks do, would be idle until all of it were handled and submitted again.
-/// Measured on a virtio disk at depth 32, five turns of two seconds beside fio: 8 reached 0.97 of its rate, 4 and 1
-/// reached 1.00. It is a quarter of a shorter queue, so that the device keeps the rest to work on.
+/// The maximum number of completions that are handled after a wait before their slots are filled and submitted again. A
+/// device that returns a whole queue at once, as virtio disks do, would otherwise be idle until all of it were handled
+/// and submitted again. Measured on a virtio disk at depth 32, in five turns of two seconds, and compared with the rate
+/// of fio: batches of 8 reached 0.97 of it, batches of 4 and 1 reached 1.00. In a shorter queue, a batch is a quarter
+/// of the queue, so that the device keeps the rest to work on.
 const FIRST_BATCH: usize = 4;
 
 /// A queue whose largest operation has at least this many bytes is handled and replaced one operation at a time. The
 /// kernel holds back entries that are submitted together until it has prepared all of them, and merges adjacent ones,
-/// so a sequential queue gets shorter. Measured on a virtio disk with 128 KiB in sequence at depth 8, six turns of two
-/// seconds beside fio: one at a time reached 0.99 of its rate, batches from 2 to 8 reached 0.93. For 4 KiB, one at a
-/// time costs 525 instructions per operation instead of 217, and gains 0 to 3 %.
+/// so a sequential queue gets shorter. Measured on a virtio disk with sequential calls of 128 KiB at depth 8, in six
+/// turns of two seconds, and compared with the rate of fio: one at a time reached 0.99 of it, batches from 2 to 8
+/// reached 0.93. For 4 KiB, one at a time costs 525 instructions per operation instead of 217, and gains 0 to 3 %.
 const LARGE: u32 = 128 << 10;
 
-/// Each following batch is twice as large, up to this: completions that are there already need no wait, and each
-/// submission costs instructions. Operations count as issued when the batch before them was taken, so the limit also
-/// keeps the time between small: handling 32 completions takes about 1 us. Chosen.
+/// Each following batch is twice as large, up to this limit: completions that are there already need no wait, and each
+/// submission costs instructions. Operations count as issued when the batch before them was taken from the ring. The
+/// limit keeps the error of that time small: handling 32 completions takes about 1 us. Chosen.
 const LARGEST_BATCH: usize = 32;
 
 /// The ops in flight, and their resources.
@@ -70,7 +71,7 @@ struct Work {
     free: FreeSlots,
     /// The registered descriptor of each handle. Negative if there is none.
     files: [RawFd; HANDLES],
-    /// The file of the last entries, until a handle changes its file.
+    /// The file of the last entries. `None` once a handle changes its file.
     known: Option<FileRef>,
     registers_files: bool,
     registers_memory: bool,
@@ -82,13 +83,13 @@ struct Work {
 struct Slot {
     io: PositionedIo,
     issued: Moment<Host>,
-    /// Start of its last write in the slot's data.
+    /// The offset in the slot's data at which its last write ended.
     at: u32,
 }
 
 /// The next step, if it must wait until no op is in flight.
 enum Deferred {
-    /// An op, and its intended start if it has one. Without one, it counts from its call: it does not wait for others.
+    /// An op, and its intended start if it has one. Otherwise it starts with its call, after the wait for other ops.
     Op(Op, Option<Moment<Host>>),
     Think(Nanos),
 }
@@ -178,8 +179,8 @@ impl Uring {
         let mut held = None;
         // The intended start of the next op.
         let mut due: Option<Moment<Host>> = None;
-        // When the last completions were taken from the ring. The operations that replace them count as issued then:
-        // the clock is read once for both.
+        // When the last completions were taken from the ring. The operations that replace them count as issued at that
+        // moment, so that the clock is read once for both.
         let mut taken: Option<Moment<Host>> = None;
         let mut is_over = false;
         let depth = self.work.slots.len();
@@ -267,7 +268,7 @@ impl Uring {
             let returned = moment();
             taken = Some(returned);
             if self.reap(recorder, returned, batch) {
-                // The next step is dropped.
+                // A step that was held back is dropped.
                 is_over = true;
                 held = None;
             }
@@ -490,7 +491,8 @@ impl Drop for Uring {
         // cannot be unmounted.
         let _ = self.ring.submitter().unregister_files();
         if self.work.in_flight() > 0 {
-            // The world has failed or a recorder has panicked: the kernel may still write to this memory.
+            // The world has failed or a recorder has panicked. The memory is leaked, because the kernel may still write
+            // to it.
             std::mem::forget(std::mem::take(&mut self.work.memory.pages));
         }
     }
@@ -514,7 +516,7 @@ fn positioned_io(op: &Op) -> Option<PositionedIo> {
     }
 }
 
-/// Records the op that was no longer issued.
+/// Records the next op of the stream as interrupted, because it will not be issued.
 #[cold]
 fn interrupt<S: Steps, R: Recorder<Host>>(stream: &mut S, recorder: &mut R, now: Moment<Host>) {
     let op = stream.find_map(|step| if let Step::Op(op) = step { Some(op) } else { None });

@@ -48,7 +48,7 @@ impl Written {
         let base = if faults::is_planted(Fault::NoFlushBase) { Nanos::ZERO } else { flush.base };
         self.drain(at);
         let is_drained = self.drain == 0 || faults::is_planted(Fault::NothingDrained);
-        // What was admitted later than `at` counts as written before.
+        // Data admitted later than `at` count as written before the flush.
         let wait = if is_drained { 0 } else { self.dirty.div_ceil(self.drain) };
         let drained = self.at.max(at).saturating_add(Nanos(u64::try_from(wait).unwrap_or(u64::MAX)));
         drained.saturating_add(base)

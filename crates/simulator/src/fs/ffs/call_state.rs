@@ -27,7 +27,8 @@ pub(crate) enum Progress {
     NewIndirect,
     /// Write: has a buffer for a new indirect block.
     WriteIndirect,
-    /// Write: reads existing indirect blocks. Then a new block is recorded, and paid for.
+    /// Write: reads existing indirect blocks. Then records a new block, and spends the processor time of its
+    /// allocation.
     OldIndirect,
     /// Write: clears the new block.
     Clear,

@@ -98,7 +98,7 @@ impl Journal {
         }
     }
 
-    /// Begins again at a checkpoint. All that was written must lead from the last checkpoint to this one.
+    /// Begins again at a checkpoint. Checks that the entries written since the last checkpoint lead to this one.
     pub(super) fn begin(&mut self, inodes: &BTreeMap<FileId, Inode>) {
         if !Journal::KEPT {
             return;

@@ -44,13 +44,13 @@ pub(crate) struct Lfs {
     /// Files whose inode or indirect blocks changed since the last write of the log.
     changed_inodes: BTreeSet<FileId>,
     changed_indirect: BTreeSet<(FileId, u32)>,
-    /// Files were deleted, and no summary says so.
+    /// True if files were deleted and no summary has recorded that yet.
     has_removed: bool,
     /// Segments whose live blocks were copied since the last checkpoint.
     cleaned: Vec<Segment>,
     /// Clock of the log at the last checkpoint.
     checkpoint_at: Age,
-    /// The checkpoint region that is written next is the second one.
+    /// True if the second checkpoint region is written next.
     second_region: bool,
     journal: Journal,
     /// Work that the calls have to do, in this order.
@@ -59,7 +59,7 @@ pub(crate) struct Lfs {
     moves: Vec<(Address, Address)>,
 }
 
-/// Work that takes time: it follows from changes of the log, which are made at once.
+/// Work that takes time. It follows from changes of the log; the changes themselves are made at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     /// Writes a part of the log.

@@ -171,7 +171,7 @@ fn a_loud_neighbour_is_no_change() {
     assert!(false_alarms <= 3, "{false_alarms} of 300");
 }
 
-/// A change of this factor is found at its place, or one point beside it, in at least nine of ten series.
+/// A change of this factor is found at its place, or one point next to it, in at least nine of ten series.
 fn finds(factor: f64, (before, after): (usize, usize), (size, correlation): (f64, f64)) {
     let seeds = 100;
     let is_found = |seed: &u64| {

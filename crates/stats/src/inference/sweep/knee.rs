@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn wide_intervals_decide_nothing() {
         assert_eq!(found(&[10.0, 20.0, 39.0, 60.0, 62.0], 0.1), Knee::Wide);
-        // The second value is neither surely too small nor surely enough.
+        // The second value is neither clearly too small nor clearly enough.
         assert_eq!(found(&[10.0, 55.0, 60.0, 60.0], 0.02), Knee::Wide);
         let mut points = curve(&[10.0, 20.0, 40.0, 41.0], 0.01);
         assert_eq!(knee(&points), Knee::At(4));

@@ -130,7 +130,7 @@ impl MarkCode {
 
     /// True if the result is not the one that its label names, such as a disk's rate that came from a cache. Such a
     /// result decides nothing in a choice, for a requirement or for a condition on two runs. `noise`, `few` and
-    /// `outlier` leave the label true: they widen the interval. `above` is no proof: the layer below is measured by
+    /// `outlier` leave the label true: they widen the interval. `above` is not a proof: the layer below is measured by
     /// other calls, and a limit may slow only these. If the device's counters show a cache, there is `lower`. A cell
     /// below the floor decides nothing either (`Cell::undeciding`).
     pub const fn decides_nothing(self) -> bool {

@@ -25,8 +25,8 @@ const LARGE_CALL: u64 = 4096;
 /// Bytes of metadata that a file system may write for each sync: the journal's blocks, or copies of a tree's nodes. For
 /// fdatasync after an append of 4 KiB, the device wrote 1 KiB more on xfs, 4 KiB on ext4 without a journal or with fast
 /// commits, 24 KiB on ext4, 73 KiB on btrfs, and 144 KiB on btrfs with two copies of metadata (measured with Linux 6.18
-/// on loop devices). The largest plus a third. It hides a device that writes twice the bytes if they are at most 384
-/// KiB per sync.
+/// on loop devices). The limit is the largest of these plus a third. It hides a device that writes twice the bytes if
+/// they are at most 384 KiB per sync.
 const SYNC: u64 = 192 << 10;
 
 /// Returns a mark if too many of the `of` bytes of the files that were read are holes.

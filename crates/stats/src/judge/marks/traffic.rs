@@ -12,7 +12,7 @@ const MOVED: f64 = 0.5;
 /// The same share of bytes that a file system may have compressed. Guess.
 const MOVED_COMPRESSED: f64 = 0.05;
 
-/// Fewer missing bytes are no evidence: small files may be in metadata that were fetched before.
+/// Fewer missing bytes are not evidence: small files may be in metadata that were fetched before.
 const LEAST: u64 = 1 << 20;
 
 /// Returns a mark if too few bytes arrived from disks and networks while `read` bytes were read from storage.
