@@ -9,6 +9,7 @@ use crate::job_file::Job;
 use crate::load_spec::{KEYS, LoadSpec};
 use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Rate, Size, Time, name};
 
+use super::sections::is_global;
 use super::words;
 
 /// A fio job.
@@ -33,12 +34,12 @@ pub fn export(job: &Job) -> Exported {
         loads.iter().enumerate().map(move |(place, load)| (turn > 0 && place == 0, &job.loads[*load]))
     });
     for (waits, load) in in_order {
-        // fio gives [global] another meaning.
         let name = match (load.name, load.point.as_str()) {
-            ("global", "") => "global-".to_owned(),
             (name, "") => name.to_owned(),
             (name, point) => format!("{name}-{point}"),
         };
+        // fio would not run this section, but use it for defaults.
+        let name = if is_global(&name) { format!("load-{name}") } else { name };
         let _ = write!(text, "\n[{name}]\n");
         if waits {
             text += "stonewall\n";

@@ -4,8 +4,8 @@
 //!   1. a line ends at the first `;` or `#`;
 //!   2. `[NAME]` begins a section, and its name ends at the first `]`. No setting comes before the first section;
 //!   3. a setting is `NAME=VALUE` or `NAME` alone. Names are case sensitive;
-//!   4. `[global]` sets defaults of all sections after it, and a later one adds to them. The last value of a name
-//!      counts. Sections may have the same name.
+//!   4. a section whose name begins with `global` sets defaults of all sections after it, and a later one adds to them.
+//!      The last value of a name counts. Other sections may have the same name.
 //!
 //! Unlike fio, this module refuses `[NAME` without a bracket, included files and variables.
 
@@ -36,8 +36,13 @@ pub struct Section<'a> {
     pub settings: Vec<Setting<'a>>,
 }
 
-/// The section that others inherit from.
+/// The beginning of the names of sections that others inherit from. fio compares only these letters (`init.c`).
 const GLOBAL: &str = "global";
+
+/// True if fio takes a section with this name as defaults of the sections after it.
+pub(super) fn is_global(name: &str) -> bool {
+    name.starts_with(GLOBAL)
+}
 
 /// The maximum number of sections. Chosen: each becomes a workload, and a run of ten thousand workloads would never
 /// end.
@@ -55,7 +60,7 @@ const MOST_INHERITED: usize = 40 * MOST_SECTIONS;
 pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut global: Vec<Setting<'_>> = Vec::new();
-    let mut is_global = None;
+    let mut sets_defaults = None;
     let mut inherited = 0;
     let mut offset = 0;
     for whole in text.text.split_inclusive('\n') {
@@ -73,8 +78,8 @@ pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
         if let Some(rest) = line.strip_prefix('[') {
             let Some((name, _)) = rest.split_once(']') else { return Err(JobError::OpenSection(at())) };
             let name = name.trim();
-            is_global = Some(name == GLOBAL);
-            if name != GLOBAL {
+            sets_defaults = Some(is_global(name));
+            if !is_global(name) {
                 if sections.len() == MOST_SECTIONS {
                     return Err(JobError::TooMany { at: at(), what: "sections", most: MOST_SECTIONS });
                 }
@@ -100,12 +105,12 @@ pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
         };
         let setting = Setting { name, value, span: span.clone() };
         // 4
-        match (is_global, sections.last_mut()) {
+        match (sets_defaults, sections.last_mut()) {
             (Some(true), _) => set(&mut global, setting),
             (Some(false), Some(section)) => set(&mut section.settings, setting),
             _ => return Err(JobError::OutsideSections(at())),
         }
-        let set = if is_global == Some(true) { Some(&global) } else { sections.last().map(|last| &last.settings) };
+        let set = if sets_defaults == Some(true) { Some(&global) } else { sections.last().map(|last| &last.settings) };
         if set.is_some_and(|settings| settings.len() > MOST_SETTINGS) {
             return Err(JobError::TooMany { at: at(), what: "settings of a section", most: MOST_SETTINGS });
         }
@@ -142,6 +147,13 @@ mod tests {
         let expected = [("a", "bs=8k rw=read group_reporting=-"), ("a", "bs=1k rw=read direct=1")];
         assert_eq!(read(text), Ok(expected.map(|(name, set)| (name.to_owned(), set.to_owned())).to_vec()));
         assert_eq!(read(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn names_that_begin_with_global_are_global() {
+        let text = "[global_defaults]\nbs=8k\n[global-scan]\nrw=randread\n[a]\n[Global]\n";
+        let expected = [("a", "bs=8k rw=randread"), ("Global", "bs=8k rw=randread")];
+        assert_eq!(read(text), Ok(expected.map(|(name, set)| (name.to_owned(), set.to_owned())).to_vec()));
     }
 
     #[test]

@@ -267,8 +267,18 @@ fn options_unknown_to_fio_are_listed() {
     ] {
         assert!(differences.contains(word), "{differences}");
     }
-    assert!(exported.job.contains("[global]\nrandseed=5\n\n[global-]\n"), "{}", exported.job);
+    assert!(exported.job.contains("[global]\nrandseed=5\n\n[load-global]\n"), "{}", exported.job);
     assert!(exported.job.contains("rate_iops=34\n") && exported.job.contains("runtime=2us\n"), "{}", exported.job);
+}
+
+/// fio would take such a section as defaults, and not run it.
+#[test]
+fn loads_whose_name_begins_with_global_stay_loads() {
+    let job = "[[load]]\nname = 'global-scan'\npattern = 'randread'\n[[load]]\nname = 'globals'\npattern = 'write'\n";
+    let exported = export(&self::job(job).expect("a job"));
+    assert!(exported.job.contains("\n[load-global-scan]\n"), "{}", exported.job);
+    let (again, _) = imported(&exported.job);
+    assert_eq!(again.loads.iter().map(|load| load.name).collect::<Vec<_>>(), ["load-global-scan", "load-globals"]);
 }
 
 /// Each key with a value, the other words of a command line with it, and its line in fio, if fio has the key.
