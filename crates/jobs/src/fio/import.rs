@@ -450,7 +450,8 @@ impl Conversion<'_> {
         Size(size)
     }
 
-    /// The time of a round. Without a runtime, fio ends with the file, and so does a sequential workload of diskperf.
+    /// The time of a round. Without a runtime, fio ends with the file, and so does a sequential workload of diskperf. A
+    /// random one of diskperf always takes the whole time.
     fn time(
         &mut self,
         section: &Section<'_>,
@@ -474,9 +475,13 @@ impl Conversion<'_> {
             self.differs(section.span.start, what);
             return Ok(Time(TIME));
         };
-        if is_timed && !is_random {
-            let what = format!("[{}]: time_based: a round also ends at the end of the file", section.name);
-            self.differs(section.span.start, what);
+        let difference = match (is_timed, is_random) {
+            (true, false) => Some("time_based: a round also ends at the end of the file"),
+            (false, true) => Some("no time_based: each round takes the whole runtime; fio also ends after the size"),
+            _ => None,
+        };
+        if let Some(difference) = difference {
+            self.differs(section.span.start, format!("[{}]: {difference}", section.name));
         }
         Ok(Time(Nanos(time)))
     }

@@ -77,9 +77,29 @@ fn sections_have_the_same_meaning_as_in_fio() {
         differences,
         [
             "line 2: ioengine=libaio: converted to io_uring",
+            "line 7: [a b]: no time_based: each round takes the whole runtime; fio also ends after the size",
+            "line 10: [a b]: no time_based: each round takes the whole runtime; fio also ends after the size",
             "line 20: verify=crc32c: not converted: diskperf always checks samples of the data that it reads"
         ]
     );
+}
+
+/// A random workload of diskperf ends after its time, and a sequential one also with its file.
+#[test]
+fn different_ends_of_a_round_are_listed() {
+    for (settings, said) in [
+        ("rw=randread\nruntime=60\n", Some("line 1: [a]: no time_based: each round takes the whole runtime")),
+        ("rw=randread\nruntime=60\ntime_based=0\n", Some("fio also ends after the size")),
+        ("rw=randread\nruntime=60\ntime_based\n", None),
+        ("rw=randwrite\n", Some("line 1: [a]: no runtime: each round takes")),
+        ("rw=read\nruntime=60\ntime_based=1\n", Some("line 1: [a]: time_based: a round also ends at the end")),
+        ("rw=read\nruntime=60\n", None),
+        ("rw=write\n", None),
+    ] {
+        let (_, differences) = imported(&format!("[a]\nsize=100m\n{settings}"));
+        assert_eq!(differences.len(), said.iter().len(), "{settings}: {differences:?}");
+        assert!(said.is_none_or(|said| differences[0].contains(said)), "{settings}: {differences:?}");
+    }
 }
 
 #[test]
@@ -162,7 +182,7 @@ fn sections_without_a_stonewall_become_a_group() {
 /// In fio, a pause follows each burst, so the queue is never deeper than a burst.
 #[test]
 fn pauses_cap_the_queue_depth_and_ramps_are_warm_ups() {
-    let load = "[a]\nrw=randread\nsize=8m\nruntime=2\nioengine=io_uring\niodepth=8\nramp_time=500ms\n";
+    let load = "[a]\nrw=randread\nsize=8m\nruntime=2\ntime_based\nioengine=io_uring\niodepth=8\nramp_time=500ms\n";
     for (settings, burst, depth) in [
         ("", None, Some(8)),
         ("thinktime=5ms\n", None, None),
