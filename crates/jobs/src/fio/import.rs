@@ -423,18 +423,37 @@ impl Conversion<'_> {
         Ok(Some(Time(Nanos(span))).filter(|_| span > 0))
     }
 
+    /// The size of the file: `filesize`, or `size` without it. Next to `filesize`, `size` is the number of bytes after
+    /// which fio ends, if it is smaller and the section is not timed.
     fn size(&mut self, section: &Section<'_>, rest: &mut RemainingSettings<'_>) -> Result<Size, JobError> {
-        let (size, file) = (rest.take(KEYS.size.fio), rest.take(&["filesize"]));
-        let Some(setting) = size.or(file) else {
+        let (mut size, mut file) = (rest.take(KEYS.size.fio), rest.take(&["filesize"]));
+        if let Some(range) = file.take_if(|file| size.is_some() && file.value.is_some_and(|value| value.contains('-')))
+        {
+            self.pass(&range, "diskperf does not draw the size of a file; the file gets the size");
+        }
+        let is_percent = |setting: &Setting<'_>| setting.value.is_some_and(|value| value.ends_with('%'));
+        let base = rest.base;
+        let read = |text: &str| bytes(text, base).filter(|size| *size > 0);
+        if let Some(file) = file {
+            let bytes = self.value(&file, read, "is not a size")?;
+            if let Some(size) = size.take() {
+                let is_less = is_percent(&size) && size.value != Some("100%")
+                    || !is_percent(&size) && self.value(&size, read, "is not a size")? < bytes;
+                if is_less && !section.is_on(words::TIMED) {
+                    self.pass(&size, "the file gets filesize; a round ends after its time, or at the end of the file");
+                }
+            }
+            return Ok(Size(Bytes(bytes)));
+        }
+        let Some(setting) = size else {
             self.differs(section.span.start, format!("[{}]: no size: the file gets {SIZE}", section.name));
             return Ok(Size(SIZE));
         };
-        if setting.value.is_some_and(|value| value.ends_with('%')) {
+        if is_percent(&setting) {
             self.pass(&setting, &format!("the file gets {SIZE}; set size = \"...\" in the job file"));
             return Ok(Size(SIZE));
         }
-        let base = rest.base;
-        Ok(Size(Bytes(self.value(&setting, |text| bytes(text, base).filter(|size| *size > 0), "is not a size")?)))
+        Ok(Size(Bytes(self.value(&setting, read, "is not a size")?)))
     }
 
     /// The size, rounded down to blocks: fio leaves out the rest of a file too.

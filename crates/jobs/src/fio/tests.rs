@@ -120,6 +120,27 @@ fn fio_defaults_are_written_out() {
     }
 }
 
+/// fio 3.33 reads and writes the smaller of the two sizes (tried out).
+#[test]
+fn filesize_is_the_size_of_the_file() {
+    for (settings, bytes, said) in [
+        ("filesize=1m\nsize=10m\n", "1MiB", None),
+        ("size=10m\nfilesize=1m\n", "1MiB", None),
+        ("filesize=1m\n", "1MiB", None),
+        ("filesize=10m\nsize=1m\n", "10MiB", Some("line 3: size=1m: not converted: the file gets filesize; ")),
+        ("filesize=10m\nsize=50%\n", "10MiB", Some("line 3: size=50%: not converted: the file gets filesize; ")),
+        ("filesize=10m\nsize=100%\n", "10MiB", None),
+        ("filesize=10m\nsize=1m\ntime_based\nruntime=1\nrw=randread\n", "10MiB", None),
+        ("filesize=1m-4m\nsize=10m\n", "10MiB", Some("line 2: filesize=1m-4m: not converted: ")),
+    ] {
+        let (job, differences) = imported(&format!("[a]\n{settings}"));
+        assert_eq!(job.loads[0].spec.size, bytes.parse().ok(), "{settings}");
+        assert_eq!(differences.len(), said.iter().len(), "{settings}: {differences:?}");
+        assert!(said.is_none_or(|said| differences[0].starts_with(said)), "{settings}: {differences:?}");
+    }
+    assert!(refused("[a]\nfilesize=1m\nsize=much\n").0.starts_with("x.fio:3:1: size: \"much\" is not a size"));
+}
+
 #[test]
 fn commits_strides_and_bandwidths_are_converted() {
     let (job, differences) = imported(
