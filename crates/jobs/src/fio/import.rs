@@ -42,6 +42,9 @@ pub struct Imported {
 /// The time of a sequential workload without a runtime: long, so that it ends with its file.
 const TO_THE_END: Time = Time(Nanos::from_secs(3600));
 
+/// The setting that is the opposite of `direct`.
+const BUFFERED: &str = "buffered";
+
 /// The default units of times in nanoseconds: seconds, and microseconds for pauses.
 const SECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1_000;
@@ -130,10 +133,7 @@ impl Conversion<'_> {
         load.bs = Some(self.blocks(pattern, &mut rest)?);
         let block = load.bs.as_ref().map_or(0, |Blocks(blocks)| blocks[0].0.0.0);
         load.stride = stride.map(|hole| Size(Bytes(block.saturating_add(hole))));
-        load.direct = self.switch(&mut rest, KEYS.direct.setting())?.unwrap_or(false);
-        if let Some(buffered) = self.switch(&mut rest, "buffered")? {
-            load.direct = !buffered;
-        }
+        load.direct = self.direct(&mut rest)?;
         self.queue(&mut load, &mut rest)?;
         load.jobs = self.count(&mut rest, KEYS.jobs.fio)?.filter(|jobs| *jobs != 1);
         self.pace(&mut load, block, &mut rest)?;
@@ -179,6 +179,16 @@ impl Conversion<'_> {
             self.differs(setting.span.start, format!("{}: the shorter time of the range is used", words::DELAY));
         }
         Ok((start > 0).then_some((setting, Nanos(start))))
+    }
+
+    /// Direct I/O. In fio, `direct` and `buffered` set one variable, so that the later of the two counts. A section
+    /// comes after the defaults that it inherits.
+    fn direct(&self, rest: &mut RemainingSettings<'_>) -> Result<bool, JobError> {
+        let place = |name: &str| rest.find(name).map(|setting| setting.span.start);
+        let is_buffered_later = place(BUFFERED) > place(KEYS.direct.setting());
+        let direct = self.switch(rest, KEYS.direct.setting())?;
+        let buffered = self.switch(rest, BUFFERED)?;
+        Ok(if is_buffered_later { buffered == Some(false) } else { direct == Some(true) })
     }
 
     fn no_engine(&self, setting: &Setting<'_>) -> JobError {

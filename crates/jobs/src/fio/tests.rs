@@ -142,6 +142,27 @@ fn filesize_is_the_size_of_the_file() {
 }
 
 #[test]
+fn the_later_of_direct_and_buffered_counts() {
+    for (global, section, is_direct) in [
+        ("", "", false),
+        ("", "direct=1", true),
+        ("", "buffered=0", true),
+        ("", "buffered", false),
+        ("buffered=1", "direct=1", true),
+        ("buffered=0", "direct=0", false),
+        ("direct=1", "buffered=1", false),
+        ("direct=1", "", true),
+        ("", "direct=1\nbuffered=1", false),
+        ("", "buffered=1\ndirect=1", true),
+        ("direct=1", "direct=0\nbuffered=0", true),
+    ] {
+        let (job, differences) = imported(&format!("[global]\nsize=8m\n{global}\n[a]\n{section}\n"));
+        assert_eq!(job.loads[0].spec.direct, is_direct, "{global}; {section}");
+        assert!(differences.is_empty(), "{differences:?}");
+    }
+}
+
+#[test]
 fn commits_strides_and_bandwidths_are_converted() {
     let (job, differences) = imported(
         "[global]\nsize=8m\n[log]\nrw=write\nfdatasync=1\nbs=512\n[far]\nrw=read:60k\nbs=4k\n[slow]\nrw=read\nrate=1m\n\
