@@ -2,15 +2,15 @@
 //! and diskperf prints the resulting call. Options with the same meaning in both programs stay as they are.
 
 mod call;
+mod place;
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::ffi::OsString;
 
 use jobs::fio::{self, Form};
 use units::Bytes;
 
 use self::call::Call;
+use self::place::place;
 use super::own_load;
 use crate::cli;
 use crate::documents::store_arguments::parse_name;
@@ -83,7 +83,8 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         return None;
     }
     let call = Call::of(&parts, words[1] == "choose");
-    let (mut pattern, mut places, mut ours) = (None, Vec::<OsString>::new(), Vec::<OsString>::new());
+    let (mut pattern, mut ours) = (None, Vec::<OsString>::new());
+    let (mut directory, mut file) = (None, None);
     let (mut remarks, mut fault, mut arrivals) = (Vec::new(), None, None);
     for part in parts {
         let Part::Setting(name, value) = part else {
@@ -100,14 +101,9 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
                     ours.extend(["--name".into(), value.into()]);
                 }
             }
-            "directory" => places.push(value.into()),
-            "filename" => match target(value) {
-                Ok((target, remark)) => {
-                    places.push(target.into());
-                    remarks.extend(remark);
-                }
-                Err(error) => fault = fault.or(Some(error)),
-            },
+            // In fio too, the last one counts.
+            "directory" => directory = Some(value),
+            "filename" => file = Some(value),
             "rw" | "readwrite" => pattern = Some(OsString::from(value)),
             "rate" | "rate_iops" => {
                 let rate = if name == "rate" { call.bandwidth(value) } else { call.rate(value) };
@@ -129,6 +125,16 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
             _ => ours.extend(option(name, value).into_iter().map(OsString::from)),
         }
     }
+    let place = match place(directory, file) {
+        Ok((place, remark)) => {
+            remarks.extend(remark);
+            place.map(OsString::from)
+        }
+        Err(error) => {
+            fault = fault.or(Some(error));
+            None
+        }
+    };
     match arrivals {
         Some(value) if ours.iter().any(|word| word == "--rate") => {
             ours.extend(option("rate_process", value).into_iter().map(OsString::from))
@@ -141,7 +147,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         let ours = if *base == 1000 { "KiB, MiB and GiB as powers of 1024" } else { "kB, MB and GB as powers of 1000" };
         format!("diskperf reads {ours}; fio reads {sizes} as powers of {base}")
     }));
-    let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(places).collect();
+    let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(place).collect();
     Some(Translated { words, remarks, fault })
 }
 
@@ -196,28 +202,6 @@ pub fn call_of_io(words: &[OsString]) -> Option<Vec<OsString>> {
     let is_telling = |word: &OsString| word.to_str().and_then(setting).is_some_and(|(name, _)| TELLING.contains(&name));
     let is_of_fio = rest.iter().take_while(|word| *word != "--").any(is_telling);
     is_of_fio.then(|| [words[0].clone(), "io".into()].into_iter().chain(rest.iter().cloned()).collect())
-}
-
-/// The target for a file name of fio: an existing file, a device, or the folder in which fio would create the file. In
-/// that folder, diskperf creates a file of its own, and a remark says so.
-fn target(name: &str) -> Result<(String, Option<String>), ArgumentError> {
-    let path = Path::new(name);
-    match path.metadata() {
-        Ok(metadata) if metadata.file_type().is_block_device() => return Ok((name.to_owned(), None)),
-        Ok(_) => return Ok((format!("file:{name}"), None)),
-        Err(_) => {}
-    }
-    let folder = match path.parent().map(Path::as_os_str).and_then(OsStr::to_str) {
-        Some("") | None => ".",
-        Some(folder) => folder,
-    };
-    let whole = Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into());
-    // In /dev, only /dev/shm has files to measure.
-    if whole.starts_with("/dev") && !whole.starts_with("/dev/shm") {
-        return Err(ArgumentError::NoSuchDevice(name.to_owned()));
-    }
-    let remark = format!("{name} does not exist: diskperf measures a file of its own in {folder}");
-    Ok((folder.to_owned(), Some(remark)))
 }
 
 /// A size that is not a whole number of blocks: fio leaves the rest of the file out. The size is read as diskperf reads
@@ -314,6 +298,8 @@ fn engine(value: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {
@@ -492,6 +478,25 @@ mod tests {
         for device in ["/dev/nosuchdevice", "/dev/../dev/nosuchdevice", "/dev/mapper/nosuchdevice"] {
             assert!(matches!(translated(device).fault, Some(ArgumentError::NoSuchDevice(_))), "{device}");
         }
+    }
+
+    #[test]
+    fn a_directory_and_a_file_name_are_one_target() {
+        let crate_folder = env!("CARGO_MANIFEST_DIR");
+        for (fio, expected) in [
+            (format!("--directory={crate_folder} --filename=Cargo.toml"), format!("file:{crate_folder}/Cargo.toml")),
+            (format!("--filename=/Cargo.toml --directory {crate_folder}/"), format!("file:{crate_folder}/Cargo.toml")),
+            ("--directory=/dev --filename=shm/../null".to_owned(), "file:/dev/shm/../null".to_owned()),
+            ("--directory=/mnt/d --filename=nosuch/file".to_owned(), "/mnt/d".to_owned()),
+            ("--directory=/mnt --directory=/tmp".to_owned(), "/tmp".to_owned()),
+        ] {
+            let line = ours(&format!("diskperf io --rw=read {fio}"));
+            assert_eq!(line, Some(format!("diskperf io read {expected}")), "{fio}");
+        }
+        let missing = translated(&words("diskperf io --rw=read --directory=/mnt --filename=nosuch")).expect("words");
+        assert_eq!(missing.remarks, ["/mnt/nosuch does not exist: diskperf measures a file of its own in /mnt"]);
+        let device = translated(&words("diskperf io --rw=read --directory=/dev --filename=nosuch")).expect("words");
+        assert!(matches!(device.fault, Some(ArgumentError::NoSuchDevice(_))), "{:?}", device.fault);
     }
 
     #[test]
