@@ -44,7 +44,9 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
                 (ErrorKind::UnknownArgument, Some(option)) => other_programs::option_fault(&words, &option),
                 _ => None,
             };
-            let fault = || fio_job(&words).map(Error::from).or_else(|| foreign_option().map(Error::from));
+            let several = || fio_words::several_jobs(&words).map(Error::from);
+            let fault =
+                || several().or_else(|| fio_job(&words).map(Error::from)).or_else(|| foreign_option().map(Error::from));
             return Err(match error.use_stderr().then(fault).flatten() {
                 Some(fault) => Misread::Meaning(Box::new(fault)),
                 None => Misread::Words(Box::new(error)),
@@ -54,8 +56,9 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
     };
     // 4
     if let Some(call) = fio_words::call_of_io(&words) {
-        let call = format!("diskperf {}", shell::line(&call[1..]));
-        return Err(Misread::Meaning(Box::new(ArgumentError::FioCall(call).into())));
+        let fault = fio_words::several_jobs(&call)
+            .unwrap_or_else(|| ArgumentError::FioCall(format!("diskperf {}", shell::line(&call[1..]))));
+        return Err(Misread::Meaning(Box::new(fault.into())));
     }
     let preset = if words.iter().any(|word| word == "--") { None } else { Some(presets::ALL[0].name) };
     let mut longer = words;

@@ -28,6 +28,8 @@ pub enum ArgumentError {
     RatePerJob { option: &'static str, rate: String },
     #[error("{option}={rate} limits only the reads or only the writes of a mix")]
     RateOfOne { option: &'static str, rate: String },
+    #[error("these are {0} fio jobs, each with a --name; a call of diskperf takes one")]
+    SeveralJobs(usize),
     #[error("--filename={0}: there is no such device")]
     NoSuchDevice(String),
     #[error("there is no option {0}")]
@@ -105,6 +107,9 @@ impl ArgumentError {
             // A rate of bytes needs a unit.
             ArgumentError::RateOfOne { option: "--rate", .. } => usage("give both rates, as in --rate=20m,10m"),
             ArgumentError::RateOfOne { option, .. } => usage(format!("give both rates, as in {option}=700,300")),
+            ArgumentError::SeveralJobs(_) => {
+                usage("convert them to a job file: diskperf import -o JOB.toml -- fio --name=...")
+            }
             ArgumentError::NoSuchDevice(_) => usage("lsblk lists the devices"),
             ArgumentError::OtherSpelling(_, instead) => usage(format!("use {instead}")),
 

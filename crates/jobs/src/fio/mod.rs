@@ -19,6 +19,7 @@ pub use detect::is_fio;
 pub use export::{Exported, export};
 pub use import::{Imported, import};
 pub use limits::{Limits, OnlyOne};
+pub use sections::is_global;
 pub use unsupported::{Form, NO_SUCH_OPTION, reason, without_effect};
 
 /// Characters between the sizes of a mix or a sweep, in fio's words or ours.

@@ -40,7 +40,7 @@ pub struct Section<'a> {
 const GLOBAL: &str = "global";
 
 /// True if fio takes a section with this name as defaults of the sections after it.
-pub(super) fn is_global(name: &str) -> bool {
+pub fn is_global(name: &str) -> bool {
     name.starts_with(GLOBAL)
 }
 

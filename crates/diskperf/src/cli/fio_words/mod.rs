@@ -85,7 +85,9 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     let call = Call::of(&parts, words[1] == "choose");
     let (mut pattern, mut ours) = (None, Vec::<OsString>::new());
     let (mut directory, mut file) = (None, None);
-    let (mut remarks, mut fault, mut arrivals) = (Vec::new(), None, None);
+    let (mut remarks, mut arrivals) = (Vec::new(), None);
+    let job_count = number_of_jobs(&parts);
+    let mut fault = (job_count > 1).then_some(ArgumentError::SeveralJobs(job_count));
     for part in parts {
         let Part::Setting(name, value) = part else {
             ours.extend(match part {
@@ -95,6 +97,8 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
             continue;
         };
         match name {
+            // In fio, the options after it apply to all jobs.
+            "name" if job_count > 0 && fio::is_global(value) => {}
             // A name that fio accepts and diskperf does not is left out.
             "name" => {
                 if let Some(value) = parse_name(value).ok().filter(|_| !ours.iter().any(|word| word == "--name")) {
@@ -149,6 +153,17 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     }));
     let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(place).collect();
     Some(Translated { words, remarks, fault })
+}
+
+/// The number of fio jobs: each `--name` begins one, unless it begins the options of all jobs.
+fn number_of_jobs(parts: &[Part<'_>]) -> usize {
+    parts.iter().filter(|part| matches!(part, Part::Setting("name", name) if !fio::is_global(name))).count()
+}
+
+/// The error for a call with several fio jobs; `None` for other calls. The grammar may refuse such a call too, but only
+/// because an option is given twice.
+pub fn several_jobs(words: &[OsString]) -> Option<ArgumentError> {
+    translated(words)?.fault.filter(|fault| matches!(fault, ArgumentError::SeveralJobs(_)))
 }
 
 /// The index of the word after `io`, if the words are a call of `io`, or of `choose` with `io` in it.
@@ -419,6 +434,24 @@ mod tests {
             assert!(matches!(one, Some(ArgumentError::RateOfOne { .. })), "{rate}: {one:?}");
         }
         assert!(fault("diskperf io --rw=randread --rate 100 --jobs 1,4").is_some());
+    }
+
+    #[test]
+    fn several_jobs_are_refused() {
+        let several = |line: &str| several_jobs(&words(&format!("diskperf {line}")));
+        for line in [
+            "io --name=a --rw=read --name=b --rw=write .",
+            "io --bs=4k --name a --rw=read --name a --bs=8k",
+            "choose . /x io --name=a --rw=read --name=b",
+        ] {
+            assert!(matches!(several(line), Some(ArgumentError::SeveralJobs(2))), "{line}");
+        }
+        assert!(several("io --name=a --rw=read .").is_none());
+        assert_eq!(
+            ours("diskperf io --name=global --thread --name=a --rw=read"),
+            Some("diskperf io read --name a".to_owned())
+        );
+        assert_eq!(ours("diskperf io --name=global --rw=read"), Some("diskperf io read --name global".to_owned()));
     }
 
     #[test]

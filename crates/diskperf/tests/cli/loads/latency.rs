@@ -146,6 +146,9 @@ fn words_of_other_programs_get_a_hint() {
         ("io randread --rate_iops=100 --jobs 1,4 .", "rate of each job in fio, and --jobs has several", "use --rate N"),
         ("io --rw=randrw --rate_iops=100, .", "only the reads or only the writes", "--rate_iops=700,300"),
         ("io --rw=randrw --rate=20m,0k .", "only the reads or only the writes", "--rate=20m,10m"),
+        ("io --name=a --rw=read --name=b --rw=write .", "2 fio jobs", "diskperf import -o JOB.toml -- fio"),
+        ("io --name=a --rw=read --bs=4k --name=b --bs=8k .", "2 fio jobs", "diskperf import -o JOB.toml -- fio"),
+        ("fio --name=a --rw=read --name=b", "2 fio jobs", "diskperf import -o JOB.toml -- fio"),
         ("io --rw=randread --rate=1048576 .", "--rate=1048576 has no unit", "use --rate_iops=1048576"),
     ] {
         cli.refuses(&line.split(' ').collect::<Vec<_>>(), 2, &[said, "hint: ", hint]);
