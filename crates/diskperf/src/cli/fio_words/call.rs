@@ -27,6 +27,8 @@ pub(super) struct Call {
     pub(super) block: Option<u64>,
     /// A limit of fio on the rate.
     limit: Option<String>,
+    /// True if fio starts again at the end of the file, until the time is over. diskperf then ends.
+    pub(super) starts_again: bool,
     /// Sizes that fio reads in another base, and that base.
     pub(super) other_bases: Vec<(String, u64)>,
 }
@@ -64,7 +66,11 @@ impl Call {
         let jobs = of_fio(&["numjobs"]).or_else(|| of_ours("jobs")).unwrap_or("1");
         let jobs = (!SweptKey::Jobs.has_several(jobs)).then(|| jobs.parse().unwrap_or(1));
         let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
-        Call { pattern, jobs, block: block().map(|block| block.0).filter(|block| *block > 0), limit, other_bases }
+        let is_sequential = matches!(pattern, Some(PatternName::Read | PatternName::Write | PatternName::Commit));
+        let is_timed = |part: &Part<'_>| matches!(part, Part::Needless("time_based", value) if *value != Some("0"));
+        let starts_again = is_sequential && of_fio(&["runtime", "timeout"]).is_some() && parts.iter().any(is_timed);
+        let block = block().map(|block| block.0).filter(|block| *block > 0);
+        Call { pattern, jobs, block, limit, starts_again, other_bases }
     }
 
     /// True if reads and writes have a limit each.

@@ -66,7 +66,7 @@ enum Part<'a> {
     /// A setting and its value.
     Setting(&'a str, &'a str),
     /// A setting of fio without an effect here, and its value.
-    Needless,
+    Needless(&'a str, Option<&'a str>),
 }
 
 /// Converts a call to the words of diskperf. Returns `None` if it has no word of fio.
@@ -77,7 +77,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         Part::Ours(_) => false,
         // diskperf has these two options, too.
         Part::Setting(name, _) => *name != "name" && *name != "rate",
-        Part::Needless => true,
+        Part::Needless(..) => true,
     };
     if !parts.iter().any(is_of_fio) {
         return None;
@@ -147,6 +147,9 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         None => {}
     }
     round_size(&mut ours, call.block);
+    if call.starts_again {
+        remarks.push("--time_based: a round of diskperf also ends at the end of the file".to_owned());
+    }
     remarks.extend(call.other_bases.iter().map(|(sizes, base)| {
         let ours = if *base == 1000 { "KiB, MiB and GiB as powers of 1024" } else { "kB, MB and GB as powers of 1000" };
         format!("diskperf reads {ours}; fio reads {sizes} as powers of {base}")
@@ -199,9 +202,9 @@ fn parts(words: &[OsString]) -> Vec<Part<'_>> {
             rest.next();
         }
         parts.push(match (given, value) {
-            _ if needless.is_some() => Part::Needless,
+            _ if needless.is_some() => Part::Needless(name, value),
             // diskperf always does this.
-            (None, None) | (_, Some("1")) if name == "invalidate" => Part::Needless,
+            (None, None) | (_, Some("1")) if name == "invalidate" => Part::Needless(name, value),
             (_, Some(value)) => Part::Setting(name, value),
             (_, None) => Part::Ours(word),
         });
@@ -462,11 +465,20 @@ mod tests {
             ("--rw=randread --rate_process=poisson", "--rate_process=poisson has no effect"),
             ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
             ("--rw=randread --bs=64k --rate=1k", "diskperf uses --rate 1 for all"),
+            ("--rw=read --runtime=60 --time_based", "--time_based: a round of diskperf also ends at the end of"),
+            ("commit --runtime=60 --time_based=1", "--time_based: a round of diskperf also ends at the end of"),
         ] {
             let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
             assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
         }
-        for line in ["--rw=read --bs=4k", "--rw=randread --bs=64k --rate=16k --numjobs=4"] {
+        for line in [
+            "--rw=read --bs=4k",
+            "--rw=randread --bs=64k --rate=16k --numjobs=4",
+            "--rw=randread --runtime=60 --time_based",
+            "--rw=read --runtime=60 --time_based=0",
+            "--rw=read --runtime=60",
+            "--rw=read --time_based",
+        ] {
             let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
             assert!(remarks.is_empty(), "{remarks:?}");
         }
