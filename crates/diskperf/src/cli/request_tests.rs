@@ -135,6 +135,23 @@ fn the_command_line_overrides_the_job_file() {
 }
 
 #[test]
+fn choose_uses_the_keys_of_its_job_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = folder.path().join("x.toml");
+    let text = "seed = 3\nrounds = 9\nbudget = '1min'\nsustained = '30s'\n[[load]]\npattern = 'read'\n";
+    fs::write(&job, text).expect("a job file");
+    let read = |options: &str| {
+        let request = asked(&format!("choose a=sim:flat b=sim:flat --load {} {options}", job.display())).request;
+        (request.budget, request.sustained, request.environment.seed, request.schedule.asked_rounds())
+    };
+    let seconds = |count| Some(Nanos::from_secs(count));
+    // A comparison has as many rounds as it needs.
+    assert_eq!(read(""), (seconds(60), seconds(30), 3, None));
+    let typed = read("--budget 5s --sustained 6s --seed 7 --rounds 8");
+    assert_eq!(typed, (seconds(5), seconds(6), 7, Some(8)));
+}
+
+#[test]
 fn requests_of_other_builds_are_not_read() {
     let text = Stored { request: asked("run smoke .").request, output: Output::default() }.to_text();
     assert!(Stored::of_text(&text).is_some());

@@ -26,6 +26,7 @@ use crate::documents::job_files;
 use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
+use crate::ui::output;
 use crate::ui::output_format::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf choose`.
@@ -145,11 +146,11 @@ impl ChooseArguments {
                 discard_first: new.schedule.discards_first(),
                 goal,
             },
-            budget: self.budget,
+            budget: self.budget.or(job.and_then(|job| job.budget)),
             size: self.size,
             max_write: self.max_write,
             no_floor: self.floor.is_off(),
-            sustained: self.sustained.time(),
+            sustained: self.sustained.time().or(job.and_then(|job| job.sustained)),
             read_others: self.hosts.read_others,
             environment: Environment {
                 memory: new.environment.memory.filter(|_| self.size.is_none()),
@@ -179,6 +180,10 @@ impl ChooseArguments {
         let mut job = host::read(&text)?;
         // Those of the command line count.
         job.targets.clear();
+        if let Some(rounds) = job.rounds.filter(|_| self.rounds.is_none()) {
+            let why = "`choose` runs until it has decided; --rounds sets a limit";
+            output::remark(&format!("{}: rounds = {rounds} is not used: {why}", text.name));
+        }
         Ok((Workload::Job { name: text.name, text: text.text }, Tests::Job(Box::new(job))))
     }
 

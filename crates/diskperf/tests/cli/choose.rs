@@ -224,6 +224,14 @@ fn the_workloads_of_a_job_file_are_compared_and_weighed() {
     let programs: Vec<&Value> = list(&document, "cells").iter().map(|cell| &cell["program"]).collect();
     assert!(programs.contains(&&"data".into()) && programs.contains(&&"log".into()), "{programs:?}");
     assert_eq!(choice["purpose"]["weights"]["log"], 0.4, "{choice:#}");
+    // A comparison ends when it is decided.
+    std::fs::write(cli.path().join("rounds.toml"), format!("rounds = 4\n{job}")).expect("a file");
+    let remark = "rounds.toml: rounds = 4 is not used";
+    for (options, is_named) in [("", true), (" --rounds 6", false)] {
+        let planned = cli.typed(&format!("choose a=sim:flat b=sim:flat --load rounds.toml --dry-run{options}"));
+        assert_eq!(planned.status, Some(0), "{}", planned.err);
+        assert_eq!(planned.err.contains(remark), is_named, "{options}: {}", planned.err);
+    }
     for (words, said) in [
         ("choose . /tmp io", "PATTERN"),
         ("choose . /tmp io sideways", "sideways"),
