@@ -13,9 +13,9 @@ use stats::judge::bottleneck;
 use stats::judge::floor::{self, Kind};
 use stats::judge::regimes::{Measure, TargetStep};
 use stats::{
-    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, HostInfo, Io, Latencies, Latency, LatencyKind,
-    LowerCache, MarkCode, OperationFigures, OperationKind, ParameterValue, Problem, Provenance, RateBase, Round,
-    RoundPart, State, Steadiness, TargetInfo,
+    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, HostInfo, Io, Latencies, Latency, LowerCache,
+    MarkCode, OperationFigures, OperationKind, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State,
+    Steadiness, TargetInfo,
 };
 use units::{Nanos, fnv1a};
 use workload::{Issue, OpKind, Phase, Steps, Tally, TreeCounts, Unproven};
@@ -525,7 +525,7 @@ fn latency(runs: &[&PhaseResult], phase: &Phase) -> Option<Latency> {
     for run in runs {
         all.add_times(run.latencies.as_ref()?);
     }
-    all.summary(if phase.steps.is_paced() { LatencyKind::Response } else { LatencyKind::Service })
+    all.summary(OperationKind::Unit.latency_kind(phase.steps.is_paced()))
 }
 
 /// The rate and the latencies of each kind of operation, over all kept rounds.
@@ -534,10 +534,6 @@ fn operations(
     phase: &Phase,
     (clock, average): (ClockKind, Average),
 ) -> Vec<OperationFigures> {
-    let latency_kind = |kind| match phase.steps.is_paced() && !matches!(kind, OperationKind::Fsync) {
-        true => LatencyKind::Response,
-        false => LatencyKind::Service,
-    };
     let of_kind = |kind: OperationKind| {
         let of_round = |round: &&Round| round.operations.iter().find(|one| one.operation == kind).map(|one| one.count);
         let counts: Vec<u64> = kept.iter().map(|round| of_round(round).unwrap_or(0)).collect();
@@ -549,7 +545,7 @@ fn operations(
             operation: kind,
             count: counts.iter().sum(),
             rate: rate(&rounds, false, (RateBase::Ops, clock), unit, average),
-            latency_ns: latencies.summary(latency_kind(kind)),
+            latency_ns: latencies.summary(kind.latency_kind(phase.steps.is_paced())),
         })
     };
     OperationKind::ALL.into_iter().filter(|kind| *kind != OperationKind::Unit).filter_map(of_kind).collect()

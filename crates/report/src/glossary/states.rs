@@ -106,7 +106,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "Latency counts from the moment when an operation is issued. Operations delayed by a stall are not \
                counted, so long waits are underestimated (coordinated omission).",
         when: "Without --rate, at any queue depth: the next operation is issued when an earlier one returns. \
-               latency_ns in JSON has it as kind.",
+               Also with --rate, for fsync and fdatasync. latency_ns in JSON has it as kind.",
         advice: "Read p99 as the tail of the device, not as the wait of a user. Use io --rate for that.",
     },
     Entry {

@@ -31,7 +31,7 @@ pub struct Row<'a> {
     pub cell: &'a Cell,
     /// Its name in the first column.
     pub name: String,
-    /// True if the table has two kinds of latency.
+    /// True if the heading does not name the kind of its latencies.
     is_mixed: bool,
     /// The kind of operation, if the row is about one of the result.
     pub operation: Option<&'a OperationFigures>,
@@ -80,11 +80,12 @@ impl<'a> Rows<'a> {
     /// have fixed workloads, whose other calls hardly take time.
     pub fn parts(&self, cell: &'a Cell) -> impl Iterator<Item = Row<'a>> {
         let is_own = OWN_WORKLOADS.contains(&cell.preset.as_str()) && cell.operations.len() > 1;
-        let is_mixed = self.times.is_none();
+        let times = self.times;
         let row = move |one: &'a OperationFigures| Row {
             cell,
             name: format!("  {}", one.operation.name()),
-            is_mixed,
+            // With a rate, the latencies of syncs are of another kind than those of reads and writes.
+            is_mixed: one.latency_ns.is_some_and(|latency| times != Some(latency.kind)),
             operation: Some(one),
         };
         cell.operations.iter().filter(move |_| is_own).map(row)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use workload::OpKind;
 
 use crate::figures::hdr;
-use crate::results::latency::Latencies;
+use crate::results::latency::{Latencies, LatencyKind};
 
 /// A kind of operation that is timed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,14 @@ impl OperationKind {
             OpKind::Fsync => OperationKind::Fsync,
             OpKind::Fdatasync => OperationKind::Fdatasync,
             _ => OperationKind::Unit,
+        }
+    }
+
+    /// The moment from which its latencies count. A sync has no intended start, also in a workload that has a schedule.
+    pub const fn latency_kind(self, is_paced: bool) -> LatencyKind {
+        match self {
+            OperationKind::Read | OperationKind::Write | OperationKind::Unit if is_paced => LatencyKind::Response,
+            _ => LatencyKind::Service,
         }
     }
 
@@ -102,5 +110,20 @@ impl RoundOperation {
     /// The latencies; `None` if their text is damaged.
     pub fn latencies(&self) -> Option<Latencies> {
         hdr::decode(&self.histogram, self.max_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syncs_have_no_intended_start() {
+        for kind in OperationKind::ALL {
+            let is_sync = matches!(kind, OperationKind::Fsync | OperationKind::Fdatasync);
+            let paced = if is_sync { LatencyKind::Service } else { LatencyKind::Response };
+            let kinds = (kind.latency_kind(true), kind.latency_kind(false));
+            assert_eq!(kinds, (paced, LatencyKind::Service), "{}", kind.name());
+        }
     }
 }

@@ -71,6 +71,22 @@ fn reads_writes_and_syncs_have_rates_and_latencies_of_their_own() {
     assert!(tables.any(|table| rows.iter().all(|row| table.contains(row))), "not all of {rows:?}");
 }
 
+/// The clock is simulated, and the machine has time for each operation.
+#[test]
+fn syncs_of_a_scheduled_workload_have_service_times() {
+    let cli = Cli::new();
+    for sync in ["fsync", "fdatasync"] {
+        let words = format!("randwrite --rate 20 --{sync} 2 --size 1MiB --time 5s --rounds 1 sim:flat");
+        let cell = only_cell(&io(&cli, &format!("{words} --json")));
+        let kind = |name: &str| operation(&cell, name)["latency_ns"]["kind"].clone();
+        assert_eq!((kind("write"), kind(sync)), ("response".into(), "service".into()), "{cell:#}");
+        let table = io(&cli, &words).out;
+        let row = |name: &str| table.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
+        assert!(table.contains("response") && row(&format!("{sync} ")).contains("latency "), "{table}");
+        assert!(!row("write ").contains("latency "), "{table}");
+    }
+}
+
 #[test]
 fn both_syncs_or_syncs_of_reads_are_refused() {
     let cli = Cli::new();
