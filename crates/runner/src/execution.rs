@@ -223,7 +223,7 @@ pub fn clock_floor<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
 /// calls.
 pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: bool) -> Result<(Nanos, u64), W::Fault> {
     let (spans, tallies) = if timed || phase.within.is_some() {
-        let (spans, recorders) = run_with(world, steps, || Timed::new(phase.unit).within(phase.within))?;
+        let (spans, recorders) = run_with(world, steps, || Timed::new(phase.unit).within(phase.ended_after()))?;
         let tallies = split(recorders, &spans).tallies;
         (spans, tallies)
     } else {
@@ -276,7 +276,7 @@ fn perform_phase<W: World>(
         peers.wait_for(start);
     }
     let (spans, tallies, times, intervals, heat_map) = if timed || phase.within.is_some() {
-        let recorder = || Timed::new(phase.unit).within(phase.within).telling(live);
+        let recorder = || Timed::new(phase.unit).within(phase.ended_after()).telling(live);
         let (spans, recorders) = run_with(world, &phase.steps, recorder)?;
         let Split { tallies, times, intervals, heat_map } = split(recorders, &spans);
         (spans, tallies, Some(times), intervals, Some(heat_map))

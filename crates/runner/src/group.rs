@@ -113,7 +113,7 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
     let streams = (0..loads.len()).map(|index| program.steps_of(index)).collect();
     let (spans, recorders) = run_each(world, streams, |index| {
         let phase = &program.phases[loads[index]];
-        LoadRecorder::new(Timed::new(phase.unit).within(phase.within), program.group[loads[index]].start)
+        LoadRecorder::new(Timed::new(phase.unit).within(phase.ended_after()), program.group[loads[index]].start)
     })?;
     let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
     let dirtiness = world.dirtiness();

@@ -11,6 +11,7 @@ use units::Nanos;
 use crate::cache_state::Cache;
 use crate::op::OpKind;
 use crate::recorder::Tally;
+use crate::step::Steps;
 use crate::stream::Stream;
 
 /// A program: its preparation and its measured phases. The world removes the files that it leaves.
@@ -132,11 +133,23 @@ impl Unit {
     }
 }
 
+/// The time for which an open loop may be late, at most half of its limit. Chosen: a device makes up for a stall of some
+/// seconds in it. If the device is slower than the schedule, the queue grows without end, and more time does not help.
+const LATE: Nanos = Nanos::from_secs(10);
+
 impl Phase {
     /// The kinds of the operations that are repeated: those of its units, and syncs between them.
     pub fn op_kinds(&self) -> impl Iterator<Item = OpKind> {
         let Unit { first, last, also } = self.unit;
         [Some(first), Some(last), also, self.steps.sync_kind()].into_iter().flatten()
+    }
+
+    /// Returns the time after which a program is ended, if the phase has a time limit. An open loop gets more: its
+    /// schedule ends at the limit, and operations that a stall has delayed until then are part of it. Without them, the
+    /// longest latencies would be missing.
+    pub fn ended_after(&self) -> Option<Nanos> {
+        let late = if self.steps.is_paced() { LATE } else { Nanos::ZERO };
+        self.within.map(|within| within + late.min(Nanos(within.0 / 2)))
     }
 
     /// Returns whether the phase changes anything that must be made durable.
