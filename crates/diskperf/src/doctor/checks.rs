@@ -318,11 +318,11 @@ fn memory_limit(found: &Found) -> Check {
 /// The checks of the limits of control groups: CPU, I/O and memory.
 fn limits(groups: &GroupsSeen, container: bool) -> [Check; 3] {
     let one = |name: &str, reach: Option<Reach>, what: &str| match reach {
-        Some(Reach::Own) => check(name, Ability::Yes, format!("{what} of this control group is visible"), None),
-        Some(Reach::Root) if container => {
-            let why = format!("only the container's own groups are visible: {what} set outside is not");
-            check(name, Ability::Partly, why, Some("run it in its own group, or outside the container"))
+        Some(Reach::Own) if container => {
+            let why = format!("{what} of this container is visible; {what} of a group above it is not");
+            check(name, Ability::Yes, why, None)
         }
+        Some(Reach::Own) => check(name, Ability::Yes, format!("{what} of this control group is visible"), None),
         Some(Reach::Root) => check(name, Ability::Yes, "in the root group, which has none", None),
         None => {
             let why = format!("no such control group is mounted: {what} is not visible");

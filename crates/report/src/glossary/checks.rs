@@ -65,7 +65,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "diskperf sets a memory limit for --cache. It reads CPU, I/O and memory limits, because they can be the \
                bottleneck.",
         when: DOCTOR,
-        advice: "In a container, limits that were set outside are not visible: also measure on the host.",
+        advice: "In a container, the limits of groups above it are not visible: also measure on the host.",
     },
     Entry {
         word: "pressure",

@@ -38,13 +38,12 @@ pub struct GroupsSeen {
 pub enum Reach {
     /// The thread's own group, with its limits.
     Own,
-    /// The root of the mounted tree, which has no limits. If it is only the root of a container, the limits of the
-    /// container are not visible.
+    /// The root of the whole tree, which has no limits.
     Root,
 }
 
-/// The folders of a group and its ancestors, the group first. The root of the tree is excluded: it has no limits and
-/// no counters.
+/// The folders of a group and its visible ancestors, the group first. The root of the whole tree is excluded: it has no
+/// limits and no counters. The root of a container is included: it is the container's own group.
 #[derive(Debug)]
 struct Lineage(Vec<PathBuf>);
 
@@ -58,7 +57,7 @@ impl Groups {
         let lineage = |controller: &str| {
             let group = path_of(&groups, controller)?;
             let (root, point) = mount_of(&mounts, controller)?;
-            Some(Lineage::new(source, &group, &root, &point))
+            Lineage::new(source, &group, &root, &point)
         };
         Groups { cpu: lineage("cpu"), blkio: lineage("blkio"), memory: lineage("memory"), unified: lineage("") }
     }
@@ -160,17 +159,27 @@ impl Groups {
 }
 
 impl Lineage {
-    /// Returns the folders of `group` if the subtree `root` of the hierarchy is mounted at `point`.
-    fn new(source: &Source, group: &Path, root: &Path, point: &Path) -> Lineage {
-        let below = group.strip_prefix(root).unwrap_or(Path::new(""));
+    /// Returns the folders of `group` if the subtree `root` of the hierarchy is mounted at `point`. `None` if the group
+    /// is not in that subtree.
+    fn new(source: &Source, group: &Path, root: &Path, point: &Path) -> Option<Lineage> {
+        let below = group.strip_prefix(root).ok()?;
         let point = source.inside(point);
-        let folders = below.ancestors().filter(|path| !path.as_os_str().is_empty()).map(|path| point.join(path));
-        Lineage(folders.collect())
+        let (own, top) = (below.ancestors().filter(|path| !path.as_os_str().is_empty()), is_limited(&point));
+        Some(Lineage(own.map(|path| point.join(path)).chain(top.then(|| point.clone())).collect()))
     }
 
     fn texts(&self, file: &str) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(move |folder| read_limited::of_the_kernel(folder.join(file)).ok())
     }
+}
+
+/// True if the group that is mounted here is not the root of the whole tree, as in a container. The kernel creates
+/// `release_agent` only in the root of a tree of version 1, and `cgroup.events` in all groups of version 2 but the root
+/// (Documentation/admin-guide/cgroup-v1/cgroups.rst, cgroup-v2.rst).
+fn is_limited(point: &Path) -> bool {
+    // Both versions have `cgroup.procs` in every group. Only version 1 has `tasks`.
+    let is_version_1 = point.join("tasks").exists();
+    if is_version_1 { !point.join("release_agent").exists() } else { point.join("cgroup.events").exists() }
 }
 
 /// The path of the thread's group for a controller; "" selects version 2. Lines are `number:controllers:path`.
@@ -258,6 +267,8 @@ mod tests {
         for (path, text) in [
             ("cpu/job/slow/cpu.stat", "nr_periods 9\nnr_throttled 5\nthrottled_time 1039036057\n"),
             ("cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 1\nthrottled_time 43\n"),
+            ("cpu/tasks", ""),
+            ("cpu/release_agent", ""),
             ("cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 77\n"),
             ("memory/job/small/memory.stat", "workingset_refault_file 4\ntotal_workingset_refault_file 6\n"),
             ("blkio/job/blkio.throttle.read_bps_device", "8:0 10485760\n7:3 2097152\n"),
@@ -323,6 +334,49 @@ mod tests {
         let groups = Groups::read(&recorded.source);
         assert_eq!((groups.cpu_throttled(), groups.refaults()), (None, None));
         assert_eq!(groups.io_limits(&[]), []);
+    }
+
+    /// In a container, the root of the mount is the container's own group.
+    #[test]
+    fn the_root_of_a_container_is_its_own_group() {
+        let version_2 = recorded(&[
+            ("proc/thread-self/cgroup", "0::/\n"),
+            ("proc/thread-self/mountinfo", "30 23 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw,nsdelegate\n"),
+            ("sys/fs/cgroup/cgroup.events", "populated 1\nfrozen 0\n"),
+            ("sys/fs/cgroup/cpu.stat", "usage_usec 9\nthrottled_usec 12\n"),
+            ("sys/fs/cgroup/memory.max", "1048576\n"),
+            ("sys/fs/cgroup/memory.stat", "workingset_refault_file 3\n"),
+            ("sys/fs/cgroup/io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=max\n"),
+            ("sys/fs/cgroup/io.stat", "8:0 rbytes=4096 wbytes=1 rios=1 wios=7 dbytes=0 dios=0\n"),
+            ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
+        ]);
+        let groups = Groups::read(&version_2.source);
+        assert_eq!(groups.cpu_throttled(), Some(Nanos::from_micros(12)));
+        assert_eq!((groups.refaults(), groups.memory_allowed()), (Some(3), Some(1 << 20)));
+        assert_eq!(groups.io_limits(&[(version_2.device(8, 0), 0)]).len(), 1);
+        let own = Some(Reach::Own);
+        assert_eq!(groups.seen(), GroupsSeen { cpu: own, io: own, memory: own });
+
+        let version_1 = recorded(&[
+            ("proc/thread-self/cgroup", "2:cpu:/docker/1234\n"),
+            ("proc/thread-self/mountinfo", "32 31 0:29 /docker/1234 /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n"),
+            ("sys/fs/cgroup/cpu/tasks", ""),
+            ("sys/fs/cgroup/cpu/cpu.stat", "throttled_time 5\n"),
+        ]);
+        assert_eq!(Groups::read(&version_1.source).cpu_throttled(), Some(Nanos(5)));
+    }
+
+    /// A process outside the mounted part of the tree.
+    #[test]
+    fn a_group_outside_the_mounted_tree_is_not_visible() {
+        let recorded = recorded(&[
+            ("proc/thread-self/cgroup", "2:cpu:/other\n"),
+            ("proc/thread-self/mountinfo", "32 31 0:29 /box /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"),
+            ("sys/fs/cgroup/cpu/tasks", ""),
+            ("sys/fs/cgroup/cpu/cpu.stat", "throttled_time 5\n"),
+        ]);
+        let groups = Groups::read(&recorded.source);
+        assert_eq!((groups.cpu_throttled(), groups.seen().cpu), (None, None));
     }
 
     /// In a container with its own cgroup namespace, the mount shows only the part below its root.

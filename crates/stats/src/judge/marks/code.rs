@@ -277,7 +277,7 @@ impl MarkCode {
                 says: "An I/O limit of a control group was used up, or the device reached its temperature limit and \
                        slowed down.",
                 when: "Nine tenths of a limit on bytes or requests per second were used, or a temperature sensor \
-                       reached its own limit. Limits outside a container are not visible.",
+                       reached its own limit. Limits of groups above a container are not visible.",
                 advice: "Check blkio.throttle or io.max of the groups in /proc/self/cgroup; cool the device. If your \
                          programs run under that limit, the figure is theirs.",
             },
