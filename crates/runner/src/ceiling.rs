@@ -213,6 +213,7 @@ mod tests {
         let layer = Layer {
             name: "vda".to_owned(),
             depth: 0,
+            below: Vec::new(),
             used: DeviceUse { moved: device, ..DeviceUse::default() },
             write_cache: Some(write_cache),
             is_file: false,

@@ -183,6 +183,7 @@ impl World for Flat {
             layers: vec![Layer {
                 name: String::from("disk"),
                 depth: 0,
+                below: Vec::new(),
                 used,
                 // The disk has no write cache.
                 write_cache: Some(WriteCache::Through),

@@ -70,12 +70,38 @@ impl Counters {
         lowest.is_some_and(|depth| self.layers_at(depth).any(|layer| layer.is_file))
     }
 
-    /// The lowest devices with any requests: those that spent the time, and did not only pass requests on.
+    /// The lowest devices with any requests: those that spent the time, and did not only pass requests on. In an uneven
+    /// stack, they are at several depths. Without the names of the devices below each, the deepest ones.
     pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
+        let is_linked = self.layers.iter().any(|layer| !layer.below.is_empty());
         let at_work = || self.layers.iter().filter(|layer| layer.used.did_anything());
         let depth = at_work().map(|layer| layer.depth).max();
-        at_work().filter(move |layer| Some(layer.depth) == depth)
+        at_work().filter(move |layer| match is_linked {
+            true => self.has_own_work(layer) && !self.leads_to_work(layer),
+            false => Some(layer.depth) == depth,
+        })
     }
+
+    /// Returns whether a device has work that the programs may have caused. A disk whose partitions below the programs
+    /// did nothing worked for other partitions.
+    fn has_own_work(&self, layer: &Layer) -> bool {
+        let mut above = self.layers.iter().filter(|other| other.below.contains(&layer.name)).peekable();
+        let is_reached = above.peek().is_none()
+            || above.any(|other| other.used.did_anything() || !is_partition(&other.name, &layer.name));
+        layer.used.did_anything() && is_reached
+    }
+
+    /// Returns whether a device below this one has such work.
+    fn leads_to_work(&self, layer: &Layer) -> bool {
+        let mut below = self.layers.iter().filter(|other| layer.below.contains(&other.name));
+        below.any(|other| self.has_own_work(other) || self.leads_to_work(other))
+    }
+}
+
+/// True for the kernel's names of a partition and its disk: `sda3` and `sda`, `nvme0n1p2` and `nvme0n1`.
+fn is_partition(name: &str, disk: &str) -> bool {
+    let number = name.strip_prefix(disk).map(|rest| rest.strip_prefix('p').unwrap_or(rest));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A device under the programs, and its activity.
@@ -85,6 +111,9 @@ pub struct Layer {
     pub name: String,
     /// The number of devices above it.
     pub depth: u32,
+    /// The names of the devices directly below it.
+    #[serde(default)]
+    pub below: Vec<String>,
     /// The requests that it completed.
     pub used: DeviceUse,
     /// The state of its volatile write cache, if known.
@@ -350,4 +379,63 @@ pub struct Dirtiness {
     pub free_run: u64,
     /// The value of `pages` when the world was created.
     pub at_first: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::borrow::ToOwned;
+    use alloc::vec;
+
+    use super::*;
+
+    /// Counters of a stack: each device with its depth, the devices below it, and its reads.
+    fn stack(devices: &[(&str, u32, &[&str], u64)]) -> Counters {
+        let layer = |(name, depth, below, reads): &(&str, u32, &[&str], u64)| Layer {
+            name: (*name).to_owned(),
+            depth: *depth,
+            below: below.iter().map(|name| (*name).to_owned()).collect(),
+            used: DeviceUse { reads: *reads, ..DeviceUse::default() },
+            write_cache: None,
+            is_file: false,
+        };
+        Counters { layers: devices.iter().map(layer).collect(), ..Counters::default() }
+    }
+
+    fn lowest(counters: &Counters) -> Vec<&str> {
+        counters.lowest().map(|layer| layer.name.as_str()).collect()
+    }
+
+    /// A volume on a partition and on a whole disk.
+    #[test]
+    fn the_lowest_devices_may_be_at_several_depths() {
+        let volume = |on_sda3, on_sda| {
+            stack(&[
+                ("dm-1", 0, &["sda3", "sdb"], 9),
+                ("sda3", 1, &["sda"], on_sda3),
+                ("sdb", 1, &[], 9),
+                ("sda", 2, &[], on_sda),
+            ])
+        };
+        assert_eq!(lowest(&volume(5, 5)), ["sdb", "sda"]);
+        // Another program used another partition of sda.
+        assert_eq!(lowest(&volume(0, 5)), ["sdb"]);
+    }
+
+    #[test]
+    fn a_device_that_passes_requests_on_is_not_the_lowest() {
+        let disk = |reads| {
+            stack(&[("loop0", 0, &["nvme0n1p2"], 9), ("nvme0n1p2", 1, &["nvme0n1"], reads), ("nvme0n1", 2, &[], 9)])
+        };
+        assert_eq!((lowest(&disk(9)), lowest(&disk(0))), (vec!["nvme0n1"], vec!["loop0"]));
+        // md may not count its requests.
+        assert_eq!(lowest(&stack(&[("md0", 0, &["sda", "sdb"], 0), ("sda", 1, &[], 1), ("sdb", 1, &[], 0)])), ["sda"]);
+        // Counters that were stored by an older version.
+        assert_eq!(lowest(&stack(&[("loop0", 0, &[], 9), ("vda", 1, &[], 9)])), ["vda"]);
+    }
+
+    #[test]
+    fn partitions_have_the_name_of_their_disk_and_a_number() {
+        let found = [("sda3", "sda"), ("nvme0n1p2", "nvme0n1"), ("sda", "sda"), ("sdab", "sda"), ("dm-1", "sda")];
+        assert_eq!(found.map(|(name, disk)| is_partition(name, disk)), [true, true, false, false, false]);
+    }
 }

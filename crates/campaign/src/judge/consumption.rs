@@ -354,7 +354,8 @@ mod tests {
             busy: Nanos::from_millis(730),
             ..DeviceUse::default()
         };
-        let layer = Layer { name: "vda".to_owned(), depth: 0, used, write_cache: None, is_file: false };
+        let layer =
+            Layer { name: "vda".to_owned(), depth: 0, below: Vec::new(), used, write_cache: None, is_file: false };
         run.counters = Counters { layers: vec![layer], journal, ..Counters::default() };
         (program, run)
     }

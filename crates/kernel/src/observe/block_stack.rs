@@ -20,6 +20,16 @@ pub(crate) fn under(top: &Device) -> Vec<(Device, u32)> {
     })
 }
 
+/// Returns the names of the devices directly below a device.
+pub(crate) fn below(device: &Device) -> Vec<String> {
+    let numbers = numbers_below(device, &|file| {
+        let number = device_of(file)?;
+        Some((rustix::fs::major(number), rustix::fs::minor(number)))
+    });
+    let sys = Path::new("/sys");
+    numbers.into_iter().filter_map(|(major, minor)| Some(Device::in_sys(sys, major, minor)?.name)).collect()
+}
+
 /// As `under`, with another root. `device_of` returns the device that contains a file.
 fn under_in(sys: &Path, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(Device, u32)> {
     let mut found: Vec<(Device, u32)> = Vec::new();

@@ -258,6 +258,7 @@ impl World for Computer {
                 Layer {
                     name: format!("drive{index}"),
                     depth: 0,
+                    below: Vec::new(),
                     used: workload::DeviceUse { busy, ..now.since(before) },
                     // Drives of that time have no write cache.
                     write_cache: Some(WriteCache::Through),

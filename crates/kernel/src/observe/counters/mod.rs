@@ -31,6 +31,7 @@ use workload::{
 };
 
 use crate::observe::block_device::Device;
+use crate::observe::block_stack;
 use crate::observe::kernel_threads::WorkerTimes;
 use crate::sys::clocks::{now, process_cpu};
 use crate::sys::read_limited;
@@ -117,10 +118,12 @@ struct Rest {
     traffic: Option<Traffic>,
 }
 
-/// The counters of a device below the programs at one moment. `depth` is the number of devices above it.
+/// The counters of a device below the programs at one moment. `depth` is the number of devices above it, and `below`
+/// the names of those directly below it, which only `Snapshot::after` reads.
 struct DeviceState {
     name: String,
     depth: u32,
+    below: Vec<String>,
     used: Option<DeviceUse>,
     write_cache: Option<WriteCache>,
     is_file: bool,
@@ -131,6 +134,7 @@ impl DeviceState {
         DeviceState {
             name: device.name.clone(),
             depth: *depth,
+            below: Vec::new(),
             used: device.used(),
             write_cache: device.keeps_writes(),
             is_file: device.is_file(),
@@ -148,8 +152,12 @@ impl Snapshot {
 
     /// Reads the counters after a measurement. The slow ones come last.
     pub(crate) fn after(source: &Source, devices: &[(Device, u32)], served: &Served) -> Snapshot {
-        let rest = Rest::read(source, devices);
-        Snapshot { servers: served.times(), workers: WorkerTimes::read(), rest }
+        let mut rest = Rest::read(source, devices);
+        let (servers, workers) = (served.times(), WorkerTimes::read());
+        for (state, (device, _)) in rest.layers.iter_mut().zip(devices) {
+            state.below = block_stack::below(device);
+        }
+        Snapshot { servers, workers, rest }
     }
 
     /// Reads the counters without the slow ones.
@@ -227,6 +235,7 @@ fn layer_since(now: &DeviceState, before: &Rest) -> Option<Layer> {
     Some(Layer {
         name: now.name.clone(),
         depth: now.depth,
+        below: now.below.clone(),
         used: now.used?.since(&earlier.used?),
         write_cache: now.write_cache,
         is_file: now.is_file,
