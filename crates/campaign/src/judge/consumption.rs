@@ -35,6 +35,7 @@ pub fn gather(
     // Kernel threads serve all workloads of a group.
     let workers = seen(|counters| counters.workers).filter(|_| !ran_with_others);
     let units = |part: &ProgramResult| phase.unit.done(&part.tally);
+    let ready = sum(parts().map(|part| part.ready));
     Consumption {
         elapsed,
         several: is_several.then(|| ProcessWork {
@@ -47,8 +48,11 @@ pub fn gather(
         // The CPU clock is read just outside the elapsed time: it may contain a little more.
         user: parts().map(|part| part.cpu.user).sum(),
         system: parts().map(|part| part.cpu.system()).sum(),
-        ready: sum(parts().map(|part| part.ready)),
-        quota: nothing.or_else(|| seen(|counters| counters.quota.cpu)),
+        ready,
+        // The counter also has the time of all other throttled programs of the group, on each processor.
+        quota: nothing
+            .or_else(|| seen(|counters| counters.quota.cpu))
+            .map(|quota| ready.filter(|_| !is_several).map_or(quota, |ready| quota.min(ready))),
         allowance: allowed(runs, clock),
         held_back: nothing.or_else(|| if writes { sum(runs.iter().map(|run| held(run))) } else { Some(Nanos::ZERO) }),
         flush: nothing
@@ -364,6 +368,19 @@ mod tests {
         let used = gather(&[run], &program.phases[0], ClockKind::Returned, places, false);
         let what = limited_by(&used).0.what;
         (used, what)
+    }
+
+    /// Sixteen threads of another program in the group used up its quota. This program waited for 6 % of the time.
+    #[test]
+    fn throttled_time_of_others_in_the_group_is_not_the_test_s() {
+        let (program, mut run) = discarding(&[], None);
+        run.counters.quota.cpu = Some(Nanos::from_secs(1));
+        let quota = |ready, run: &mut PhaseResult| {
+            run.parts[0].ready = ready;
+            gather(&[run], &program.phases[0], ClockKind::Returned, &[], false).quota
+        };
+        assert_eq!(quota(Some(Nanos::from_millis(60)), &mut run), Some(Nanos::from_millis(60)));
+        assert_eq!(quota(None, &mut run), Some(Nanos::from_secs(1)));
     }
 
     /// Only deletions on an ext4 without a journal, mounted with the option `discard`, wait for discards.
