@@ -95,6 +95,11 @@ impl Executions {
         self.runs.iter().map(|run| run.round)
     }
 
+    /// True if the load was held: the targets' rests are known.
+    pub fn have_rested(&self) -> bool {
+        self.runs.iter().any(|run| run.result.rested.is_some())
+    }
+
     /// The last execution, if it was finished: its round, its position in the round, and its results.
     pub fn last_finished(&self) -> Option<(u32, u32, &ExecutionResult)> {
         let run = self.runs.last().filter(|run| run.result.stopped.is_none() && self.broken.is_none())?;

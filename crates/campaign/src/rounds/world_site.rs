@@ -2,6 +2,7 @@
 
 use runner::execution::{ExecutionResult, MeasureOptions, WorldFailure};
 use units::Nanos;
+use workload::Program;
 
 use super::Turn;
 use super::deadline::{Clock, Deadline};
@@ -88,12 +89,11 @@ impl<'a> WorldSite<'a> {
         self.held.rest(target, (self.clock)())
     }
 
-    /// Notes an execution on a target. Returns its rate (`None` if it took no time), and true if the rates of the test
+    /// Notes an execution on a target. Returns its rate (`None` if it did no work), and true if the rates of the test
     /// are of two kinds.
     fn noted(&mut self, alternative: usize, target: usize, result: &ExecutionResult) -> (Option<f64>, bool) {
         self.held.ends(target, (self.clock)());
-        let measured = result.measured().as_secs_f64();
-        let rate = (measured > 0.0).then(|| 1.0 / measured);
+        let rate = rate(&self.plan.alternatives[alternative].row.program, result);
         (rate, rate.is_some_and(|rate| self.held.saw(alternative, rate)))
     }
 
@@ -158,6 +158,15 @@ impl<'a> WorldSite<'a> {
         });
         peers.collect(performed, stop)
     }
+}
+
+/// Units of work per second of an execution, all phases together. `None` if it did no work or took no time. The work
+/// counts, because a program with a time limit always takes the same time.
+fn rate(program: &Program, result: &ExecutionResult) -> Option<f64> {
+    let phases = program.phases.iter().zip(&result.phases);
+    let parts = phases.flat_map(|(phase, done)| done.parts.iter().map(|part| phase.unit.done(&part.tally)));
+    let rate = parts.sum::<u64>() as f64 / result.measured().as_secs_f64();
+    (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
 impl Site for WorldSite<'_> {
