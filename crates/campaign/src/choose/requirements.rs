@@ -154,7 +154,7 @@ impl Condition {
         if let Some(operation) = operation {
             let rate = operation.ok()?.rate.as_ref()?;
             let RequiredFigure::UnitsPerSecond(least) = self.figure else { return None };
-            return Some((format!("{} ops/s", significant(rate.per_second, 3)), decided(rate, 1.0, least)));
+            return Some((format!("{} ops/s", significant(rate.per_second, 3)), decided(cell, rate, 1.0, least)));
         }
         // The figure of the table below, of all kept rounds: an outlier widens its interval.
         let rate = beside_ratio(cell, cell.rate.as_ref()?, |_| true)?;
@@ -167,7 +167,7 @@ impl Condition {
             (RequiredFigure::FilesPerSecond(_), RateBase::Bytes | RateBase::Ops) => return None,
             _ => 1.0,
         };
-        let met = decided(&rate, scale, least);
+        let met = decided(cell, &rate, scale, least);
         let measured = match self.figure {
             RequiredFigure::BytesPerSecond(_) => {
                 format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
@@ -179,10 +179,12 @@ impl Condition {
     }
 }
 
-/// Returns true if the rate is at least this; `None` if its interval does not decide that.
-fn decided(rate: &Rate, scale: f64, least: f64) -> Option<bool> {
+/// Returns true if the rate of a cell is at least this; `None` if its interval does not decide that. Burst credits that
+/// came back while the target rested may have raised the rate, so the lower end is lower by that.
+fn decided(cell: &Cell, rate: &Rate, scale: f64, least: f64) -> Option<bool> {
+    let sustained = scale / cell.rest_excess(|_| true).exp();
     // A single round has no interval, and is no answer.
-    rate.low.zip(rate.high).and_then(|(low, high)| match (low * scale >= least, high * scale < least) {
+    rate.low.zip(rate.high).and_then(|(low, high)| match (low * sustained >= least, high * scale < least) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,
@@ -240,6 +242,18 @@ mod tests {
             let lacking = Cell { below_floor, ..cell(per_second, Some(100.0)) };
             assert_eq!(met("randread>=3000/s", &lacking), None);
         }
+    }
+
+    /// A target with 100 operations per second does 110 in a second after a rest of 0.1 s.
+    #[test]
+    fn credits_of_a_rest_do_not_meet_a_requirement() {
+        let rested = |rested_s| {
+            let rounds = vec![Round { ops: 110, returned_s: 1.0, rested_s, ..Round::default() }; 6];
+            Cell { rounds, ..cell(110.0, Some(1.0)) }
+        };
+        let met = |typed, rested_s| met(typed, &rested(rested_s));
+        assert_eq!((met("randread>=105/s", None), met("randread>=105/s", Some(0.1))), (Some(true), None));
+        assert_eq!((met("randread>=95/s", Some(0.1)), met("randread>=115/s", Some(0.1))), (Some(true), Some(false)));
     }
 
     /// Four rounds of five reach 6,000 operations per second. The table of a choice prints the geometric mean, 9,870.

@@ -365,7 +365,7 @@ pub struct Found {
 /// Estimates the ratio of two cells' rates from their rounds. Returns `None` if a cell has no rate.
 pub fn found(then: &Cell, now: &Cell, is_one_seed: bool) -> Option<Found> {
     let base = then.rate.as_ref()?.base;
-    let series = [then, now].map(|cell| rates(cell, base).collect::<Series>());
+    let series = [then, now].map(|cell| rates(cell, base).collect::<Series>().with_excess(cell.rest_excess(|_| true)));
     now.rate.as_ref()?;
     // 4
     let are_simulated = then.is_simulated() && now.is_simulated();

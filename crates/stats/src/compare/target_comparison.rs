@@ -31,7 +31,6 @@ use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::{MarkCode, codes};
 use crate::name::Name;
 use crate::results::cell::{Cell, Provenance, Rate};
-use crate::results::round::Round;
 
 mod majority;
 mod reason_finder;
@@ -267,7 +266,7 @@ impl Row<'_> {
     /// while its target rested.
     fn bias(&self, first: usize, second: usize) -> Bias {
         let common = self.common_rounds();
-        let of = |index: usize| self.cells[index].map_or(0.0, |cell| rested(cell, &common));
+        let of = |index: usize| self.cells[index].map_or(0.0, |cell| cell.rest_excess(|round| common.contains(&round)));
         Bias { below: of(second), above: of(first) }
     }
 
@@ -312,17 +311,6 @@ pub fn every_two(count: usize) -> impl Iterator<Item = (usize, usize)> {
 fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
     let Some(rate) = &cell.rate else { return BTreeMap::new() };
     cell.kept().filter_map(|round| Some((round.round, rate_of(cell, round, rate.base)?))).collect()
-}
-
-/// Returns the mean logarithm of the factor by which credits that came back may have raised the rates of these rounds.
-/// In the worst case, a target did as much work in a round as it can sustain in the round and its rest together.
-fn rested(cell: &Cell, rounds: &BTreeSet<u32>) -> f64 {
-    let kept: Vec<&Round> = cell.kept().filter(|round| rounds.contains(&round.round)).collect();
-    let factor = |round: &&Round| {
-        let elapsed = round.elapsed_s(cell.state.clock);
-        round.rested_s.filter(|_| elapsed > 0.0).map_or(0.0, |rested| (rested / elapsed).ln_1p())
-    };
-    kept.iter().map(factor).sum::<f64>() / kept.len().max(1) as f64
 }
 
 /// A use with the weight of every row.

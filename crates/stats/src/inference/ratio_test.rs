@@ -79,6 +79,8 @@ pub struct Bias {
 pub struct Series {
     logs: Vec<f64>,
     idle: usize,
+    /// The most by which the mean of the logarithms may be too high (7).
+    excess: f64,
 }
 
 /// The logarithm of the ratio of two rates, from paired or separate rounds.
@@ -178,11 +180,17 @@ impl FromIterator<f64> for Series {
     /// From rates.
     fn from_iter<I: IntoIterator<Item = f64>>(rates: I) -> Series {
         let (logs, idle) = split(rates.into_iter().map(f64::ln).collect());
-        Series { logs, idle }
+        Series { logs, idle, excess: 0.0 }
     }
 }
 
 impl Series {
+    /// The same rounds, whose mean logarithm is too high by at most this.
+    #[must_use]
+    pub fn with_excess(self, excess: f64) -> Series {
+        Series { excess, ..self }
+    }
+
     /// Returns the number of rounds.
     pub fn count(&self) -> usize {
         self.logs.len() + self.idle
@@ -212,7 +220,7 @@ impl Series {
             error: parts.map(|(one, two)| (one + two).sqrt()),
             degrees: parts.map_or(0.0, |parts| satterthwaite(parts, (first, second))),
             is_enough: self.count().min(other.count()) >= LEAST_APART,
-            bias: Bias::default(),
+            bias: Bias { below: other.excess, above: self.excess },
         })
     }
 
@@ -409,6 +417,22 @@ mod tests {
         );
     }
 
+    /// The same for separate runs.
+    #[test]
+    fn credits_of_a_rest_widen_the_interval_of_separate_runs() {
+        let rounds = |mean: f64, excess| -> Series {
+            let rates = [mean - 0.001, mean + 0.001].repeat(3).into_iter().map(f64::exp);
+            rates.collect::<Series>().with_excess(excess)
+        };
+        let faster = |excess| {
+            let found = rounds(0.0, 0.0).against(&rounds(0.3, excess)).expect("rounds of both");
+            judge_estimates(&[found], MARGIN)[0].verdict
+        };
+        assert_eq!((faster(0.0), faster(0.31)), (Verdict::Faster, Verdict::Undecided));
+        let found = rounds(0.3, 0.31).against(&rounds(0.0, 0.0)).expect("rounds of both");
+        assert_eq!(judge_estimates(&[found], MARGIN)[0].verdict, Verdict::Undecided);
+    }
+
     #[test]
     fn what_lies_within_the_margin_is_the_same_also_where_it_differs() {
         let judged = one(&[0.019, 0.020, 0.021, 0.019, 0.020, 0.021]);
@@ -467,7 +491,7 @@ mod tests {
     }
 
     fn series(logs: &[f64]) -> Series {
-        Series { logs: logs.to_vec(), idle: 0 }
+        Series { logs: logs.to_vec(), idle: 0, excess: 0.0 }
     }
 
     /// Logarithms 1, 2, 3, 4, 5 (mean 3, variance 2.5) and 12, 14, 16, 18, 20 (16 and 10): the squared errors are 0.5
@@ -501,7 +525,7 @@ mod tests {
     fn fewer_than_five_rounds_of_one_decide_nothing_and_what_is_exact_needs_none() {
         let verdict = |first: usize, second: usize| {
             let rounds = |count: usize, mean: f64| (0..count).map(|place| mean + 0.01 * (place % 2) as f64).collect();
-            let [one, other] = [rounds(first, 5.0), rounds(second, 6.0)].map(|logs| Series { logs, idle: 0 });
+            let [one, other] = [rounds(first, 5.0), rounds(second, 6.0)].map(|logs| Series { logs, idle: 0, excess: 0.0 });
             judge_estimates(&[one.against(&other).expect("rounds")], MARGIN)[0].verdict
         };
         assert_eq!((verdict(5, 5), verdict(4, 20)), (Verdict::Faster, Verdict::Undecided));

@@ -182,6 +182,21 @@ impl Cell {
         self.rounds.iter().filter(|round| !round.discarded)
     }
 
+    /// Returns the mean logarithm of the factor by which burst credits that came back may have raised the rates of the
+    /// kept rounds for which `is_meant` is true. In the worst case, the target did as much work in a round as it can
+    /// sustain in the round and its rest together.
+    pub fn rest_excess(&self, is_meant: impl Fn(u32) -> bool) -> f64 {
+        let factor = |round: &Round| {
+            let elapsed = round.elapsed_s(self.state.clock);
+            round.rested_s.filter(|_| elapsed > 0.0).map_or(0.0, |rested| (rested / elapsed).ln_1p())
+        };
+        let (sum, count) = self
+            .kept()
+            .filter(|round| is_meant(round.round))
+            .fold((0.0, 0_u32), |(sum, count), round| (sum + factor(round), count + 1));
+        sum / f64::from(count.max(1))
+    }
+
     /// True if a claim of the figure cannot be checked.
     pub fn is_unverified(&self) -> bool {
         self.state.unverified.is_some()
