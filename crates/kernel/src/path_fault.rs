@@ -28,6 +28,10 @@ pub enum PathFault {
     WouldOverwrite(PathBuf),
     #[error("{path} is the backing file of {device}; this would overwrite it", path = .path.shown())]
     WouldOverwriteLoop { path: PathBuf, device: String },
+    #[error("{} is an input file; this would overwrite it", .0.shown())]
+    WouldOverwriteInput(PathBuf),
+    #[error("{} is a results database; this would overwrite it", .0.shown())]
+    WouldOverwriteDatabase(PathBuf),
     #[error("cannot read {path}: {}", message(source), path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{path} has {free} free; {needed} are needed", path = .path.shown())]
@@ -76,6 +80,9 @@ impl PathFault {
             PathFault::WouldOverwriteLoop { device, .. } => {
                 let hint = format!("name another file, or detach the loop device: losetup --detach /dev/{device}");
                 return (Exit::Refused, hint);
+            }
+            PathFault::WouldOverwriteInput(_) | PathFault::WouldOverwriteDatabase(_) => {
+                (Exit::Refused, "name another file with -o, or another folder with --svg")
             }
             PathFault::Unreadable { source, .. } if crate::errors::lacks_rights(source) => {
                 (Exit::Refused, "run as a user who may read it")

@@ -31,7 +31,7 @@ pub use default_path::{Owner, UserEnvironment, default_path};
 pub use delete::Doomed;
 pub use error::StoreError;
 pub use new_trace::NewTrace;
-pub use open::Store;
+pub use open::{Store, is_store};
 pub use read::{LAST, Left, Listed, StoredCell};
 pub use trace_blob::{decode_trace, encode_trace};
 pub use traces::TraceRow;

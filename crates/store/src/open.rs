@@ -301,6 +301,23 @@ fn give(file: &File, owner: Option<Owner>) -> io::Result<()> {
     }
 }
 
+/// True if the file is a results database of any schema. Only regular files are read, and opening never blocks. Do not
+/// call this for a database that this process has open: closing any descriptor of a file releases all locks of the
+/// process on that file.
+pub fn is_store(path: &Path) -> bool {
+    if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
+    let mut header = [0; HEADER];
+    let mut read = || {
+        // Another file may have the name by now.
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+        let mut file = File::options().read(true).custom_flags(flags).open(path)?;
+        if file.metadata()?.is_file() { file.read_exact(&mut header) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    };
+    read().is_ok() && header.starts_with(MAGIC) && number_at(&header, APPLICATION_AT) == APPLICATION_ID
+}
+
 /// Fails if the first bytes show that the file is not a store of a known schema.
 fn check_header(path: &Path, steps: &[M]) -> Result<(), StoreError> {
     let foreign = |what: &str| Err(StoreError::Foreign { path: path.to_owned(), what: what.to_owned() });
@@ -322,12 +339,17 @@ fn check_header(path: &Path, steps: &[M]) -> Result<(), StoreError> {
     if header.len() < HEADER || !header.starts_with(MAGIC) {
         return foreign("it is not an SQLite database");
     }
-    let number = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
+    let number = |at| number_at(&header, at);
     if number(APPLICATION_AT) != APPLICATION_ID {
         return foreign("it is a database of another program");
     }
     let (found, known) = (i64::from(number(VERSION_AT)), steps.len() as i64);
     if found > known { Err(StoreError::Newer { path: path.to_owned(), found, known }) } else { Ok(()) }
+}
+
+/// A number of the header.
+fn number_at(header: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"))
 }
 
 /// Fails if the store, or the files that SQLite creates next to it, cannot be written.
@@ -398,6 +420,24 @@ mod tests {
         assert_eq!((backup.schema().expect("a schema"), backup.document(&run).expect("the run")), (3, document));
         drop((new, backup));
         assert!(matches!(Store::open(&path, None), Err(StoreError::Newer { found: 4, known: 3, .. })));
+    }
+
+    #[test]
+    fn stores_are_known_by_their_header() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        drop(Store::open(&path("store"), None).expect("a store"));
+        let other = Connection::open(path("other")).expect("a database");
+        other.execute_batch("CREATE TABLE a (b)").expect("a table");
+        fs::write(path("short"), MAGIC).expect("a file");
+        rustix::fs::mknodat(CWD, path("fifo"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("a FIFO");
+        std::os::unix::fs::symlink("store", path("link")).expect("a link");
+        for (name, is_one) in
+            [("store", true), ("link", true), ("other", false), ("short", false), ("fifo", false), (".", false)]
+        {
+            assert_eq!(is_store(&path(name)), is_one, "{name}");
+        }
+        assert!(!is_store(&path("none")) && !is_store(Path::new("/dev/zero")));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use kernel::sys::name::Shown;
 use kernel::sys::read_limited;
 use workload::Mix;
 
-use crate::documents::user_files;
+use crate::documents::{inputs, user_files};
 use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
@@ -58,6 +58,7 @@ fn derive(path: &Path) -> Result<Derived, Error> {
     if user_files::is_device(&metadata) {
         return Err(PathFault::NotAFile(path.to_owned()).into());
     }
+    inputs::will_read(path)?;
     let file = read_limited::open(path).map_err(unreadable)?;
     let derived = blktrace::derive(&path.shown(), BufReader::new(file)).map_err(unreadable)?;
     Ok(derived?)

@@ -23,6 +23,7 @@ use store::{LAST, Store, StoreError};
 use units::Exit;
 
 use crate::commands::run;
+use crate::documents::inputs;
 use crate::documents::store_arguments::{RunStoreArguments, StoreArguments};
 use crate::error::{Error, PredictError};
 use crate::session::{Call, Stored};
@@ -68,6 +69,9 @@ pub fn run(arguments: &PredictArguments) -> Result<Exit, Error> {
     }
     if arguments.on.is_none() && arguments.set.is_empty() {
         return Err(PredictError::NoDevice.into());
+    }
+    for device in arguments.from.iter().chain(&arguments.on) {
+        inputs::will_read(Path::new(device))?;
     }
     let found = Found::find(arguments)?;
     let host = found.info.as_ref().map(|info| info.host.as_str());
@@ -153,6 +157,7 @@ fn trace_file(path: &Path) -> Result<Source, Error> {
         return Err(PredictError::NoTraceFile(name).into());
     }
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
+    inputs::will_read(path)?;
     let file = File::open(path).map_err(unreadable)?;
     Ok(predict::from_trace(&name, BufReader::new(file)).map_err(unreadable)??)
 }

@@ -21,6 +21,7 @@ use stats::probe::{PROBE_SCHEMA, ProbeDocument, Row};
 use units::{Bytes, DateTime, Exit};
 use workload::TapeKind;
 
+use crate::documents::inputs;
 use crate::documents::store_arguments::KeepArguments;
 use crate::error::Error;
 use crate::ui::consent::{self, YesArguments};
@@ -61,6 +62,7 @@ pub struct ProbeArguments {
 pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
     output::check(arguments.output.as_deref())?;
     let name = &arguments.target.typed;
+    inputs::will_measure(&arguments.target)?;
     let target = ProbeTarget::resolve(&arguments.target)?;
     if let ProbeTarget::Write { directory, place, .. } = &target {
         consent::ask_place(arguments.place.yes, directory, place)?;

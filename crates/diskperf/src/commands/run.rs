@@ -40,6 +40,7 @@ use stats::{Document, HostInfo, TargetInfo};
 use units::{Exit, Nanos};
 use workload::Phase;
 
+use crate::documents::inputs;
 use crate::error::{ArgumentError, Error};
 use crate::leftovers;
 use crate::session::{self, Call, Results, Resumed, Session, document};
@@ -77,7 +78,8 @@ pub fn measured(resolved: &Resolved, call: &Call) -> (Document, Result<(), Error
 
 fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit, Error> {
     let shown = OutputArguments::stored(&call.output);
-    if let Err(error) = shown.check() {
+    let checked = shown.check().and_then(|()| refuse_output(resolved, call, resumed.is_some()));
+    if let Err(error) = checked {
         resumed.into_iter().for_each(|resumed| resumed.abandon(&mut event_sentences::say));
         return Err(error);
     }
@@ -85,6 +87,13 @@ fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit
         (_, Ok(false)) => Ok(Exit::Done),
         (document, ended) => print_results(&shown, &document, ended.map(drop)),
     }
+}
+
+/// Refuses an output file that is a target or the database of a new run, before anything is measured.
+fn refuse_output(resolved: &Resolved, call: &Call, is_resumed: bool) -> Result<(), Error> {
+    resolved.request.targets.iter().try_for_each(inputs::will_measure)?;
+    // The database of a resumed run is open.
+    if is_resumed { Ok(()) } else { Ok(call.store.refuse_output()?) }
 }
 
 /// Runs, and stores the run. Returns its document, and whether anything was to be measured.

@@ -2,8 +2,6 @@
 //! version; otherwise the error says what it is instead.
 
 use std::borrow::Cow;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use campaign::presets;
@@ -94,15 +92,6 @@ pub fn display_name(run: &Path, document: &Document) -> String {
         (_, Some("-")) => "standard input".to_owned(),
         (Some(store), _) if stored_name(run).is_some() => store.run.clone(),
         _ => run.shown().into_owned(),
-    }
-}
-
-/// Refuses an output file that is also the input.
-pub fn refuse_overwrite(run: &Path, to: Option<&Path>) -> Result<(), DocumentFault> {
-    let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-    match to.filter(|to| identity(run).is_some_and(|run| identity(to) == Some(run))) {
-        Some(to) => Err(DocumentFault::Overwrites(to.shown().to_string())),
-        None => Ok(()),
     }
 }
 

@@ -28,8 +28,6 @@ pub enum DocumentFault {
     NoCells { name: String, why: String },
     #[error("{name} has no result for {words}")]
     NoSuchCell { name: String, words: String, near: Vec<String> },
-    #[error("{0} is an input file; this would overwrite it")]
-    Overwrites(String),
     #[error("{0} is a file; charts need a folder")]
     NoFolder(String),
     #[error("{0} exists and is not a chart of diskperf")]
@@ -50,7 +48,7 @@ impl DocumentFault {
     /// The exit status of a command that needed the file.
     pub fn exit(&self) -> Exit {
         match self {
-            DocumentFault::Overwrites(_) | DocumentFault::NotAChart(_) => Exit::Refused,
+            DocumentFault::NotAChart(_) => Exit::Refused,
             DocumentFault::NoCells { .. } => Exit::Failed,
             _ => Exit::Usage,
         }
@@ -81,7 +79,6 @@ impl DocumentFault {
                 }
             },
             DocumentFault::NoSuchCell { near, .. } => format!("known results: {}", near.join(", ")),
-            DocumentFault::Overwrites(_) => "name another file with -o, or another folder with --svg".to_owned(),
             DocumentFault::NoFolder(_) => "name a folder, as in --svg charts".to_owned(),
             DocumentFault::NotAChart(_) => "name another folder with --svg, or move it away".to_owned(),
             DocumentFault::NothingShared { .. } => {

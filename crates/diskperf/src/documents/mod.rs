@@ -2,6 +2,7 @@
 
 pub mod document;
 pub mod document_error;
+pub mod inputs;
 pub mod job_files;
 pub mod redact;
 pub mod store_arguments;

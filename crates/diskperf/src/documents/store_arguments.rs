@@ -9,10 +9,11 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::Args;
-use kernel::ProcessIdentity;
+use kernel::{PathFault, ProcessIdentity};
 use stats::Document;
 use store::{LAST, Listed, RunState, Store, UserEnvironment, default_path};
 
+use super::inputs;
 use crate::error::{Error, RunsError};
 use crate::ui::output;
 
@@ -81,6 +82,14 @@ impl RunStoreArguments {
         self.name.is_some() || self.keep.store.path.is_some()
     }
 
+    /// Refuses the output file as the database.
+    pub fn refuse_output(&self) -> Result<(), PathFault> {
+        match self.keep.no_store {
+            true => Ok(()),
+            false => self.keep.store.choice(&UserEnvironment::here()).refuse_output(),
+        }
+    }
+
     /// Stores runs in this database.
     pub fn of(store: StoreArguments) -> RunStoreArguments {
         RunStoreArguments { keep: KeepArguments { store, no_store: false }, name: None }
@@ -120,12 +129,24 @@ enum Choice {
     None,
 }
 
+impl Choice {
+    /// Refuses the output file as the database.
+    fn refuse_output(&self) -> Result<(), PathFault> {
+        match self {
+            Choice::Named(path) | Choice::Usual(path) => inputs::will_store(path),
+            Choice::Nowhere | Choice::None => Ok(()),
+        }
+    }
+}
+
 impl StoreArguments {
     /// Opens the database for writing, and creates it if it is missing. `None` if nothing is to be stored.
     pub fn to_write(&self) -> Result<Option<Store>, Error> {
         let environment = UserEnvironment::here();
         let owner = environment.owner();
-        Ok(match self.choice(&environment) {
+        let choice = self.choice(&environment);
+        choice.refuse_output()?;
+        Ok(match choice {
             Choice::Named(path) => Some(Store::open(&path, owner)?),
             Choice::Usual(path) => {
                 Store::make_folder(&path, owner)?;
@@ -138,7 +159,9 @@ impl StoreArguments {
 
     /// Opens the database for reading. `None` if the usual place has none yet.
     pub fn to_read(&self) -> Result<Option<Store>, Error> {
-        match self.choice(&UserEnvironment::here()) {
+        let choice = self.choice(&UserEnvironment::here());
+        choice.refuse_output()?;
+        match choice {
             Choice::Named(path) => Ok(Some(Store::open_to_read(&path)?)),
             Choice::Usual(path) => match Store::open_to_read(&path) {
                 Err(store::StoreError::Missing(_)) => Ok(None),

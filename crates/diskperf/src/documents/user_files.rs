@@ -11,6 +11,8 @@ use kernel::observe::mount::is_under_dev;
 use kernel::sys::read_limited;
 use units::Bytes;
 
+use super::inputs;
+
 /// The metadata of the path, which must exist.
 pub fn existing(path: &Path) -> Result<Metadata, PathFault> {
     find_metadata(path)?.ok_or_else(|| missing(path))
@@ -42,7 +44,7 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
 }
 
 /// All bytes of a file, or of a pipe such as a shell's `<(command)`; `-` is standard input. `None` if there are more
-/// than `most`. Directories and devices are refused.
+/// than `most`. Directories, devices and the command's own output file are refused.
 pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
@@ -55,6 +57,7 @@ pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     if is_device(&metadata) {
         return Err(PathFault::NotAFile(path.to_owned()));
     }
+    inputs::will_read(path)?;
     read_limited::open(path).and_then(|file| read_limited::bytes(file, most)).map_err(unreadable)
 }
 

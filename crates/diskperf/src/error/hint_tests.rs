@@ -63,6 +63,7 @@ fn errors() -> Vec<Error> {
         CampaignError::NoDevice("x".to_owned()).into(),
         ArgumentError::OnlyOfDevices { option: "--write", preset: "quick" }.into(),
         PathFault::WouldOverwrite(path()).into(),
+        PathFault::WouldOverwriteDatabase(path()).into(),
         ConsentError::RarelyMeant { path: "/".into(), why: "is" }.into(),
         ProgramError::TooShort { path: path(), program: "read_8192", holds: Bytes(0), needs: Bytes(1) }.into(),
         PathFault::NoRoom { path: path(), free: Bytes(0), needed: Bytes(1) }.into(),

@@ -13,7 +13,7 @@ use report::{Page, sanitize};
 use campaign::signals;
 use units::Bytes;
 
-use crate::documents::user_files;
+use crate::documents::{inputs, user_files};
 use crate::error::{Error, OutputError};
 
 /// The most characters of a message; it may quote a file of any size.
@@ -78,7 +78,7 @@ macro_rules! remark {
 }
 
 /// Refuses a file that could not be written later, when hours of measuring would be lost with it: a directory, a disk,
-/// a file with a loop device on it, a name in a missing folder.
+/// a file with a loop device on it, a name in a missing folder. Also refuses inputs and results databases.
 pub fn check(to: Option<&Path>) -> Result<(), Error> {
     to.map_or(Ok(()), |path| check_file(path, Links::Followed))
 }
@@ -89,7 +89,8 @@ pub fn check_name(path: &Path) -> Result<(), Error> {
 }
 
 fn check_file(path: &Path, links: Links) -> Result<(), Error> {
-    OutputFile::resolve(path, links).and_then(|output| output.check()).map_err(|fault| unwritable(path, fault))
+    OutputFile::resolve(path, links).and_then(|output| output.check()).map_err(|fault| unwritable(path, fault))?;
+    Ok(inputs::will_write(path)?)
 }
 
 /// True once results were delivered.
@@ -117,9 +118,9 @@ pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
 /// The only code that writes files named by the user: see [`OutputFile`] for replaced files, streams and refusals.
 fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
     let text = sanitize::lines(text);
-    let written =
-        OutputFile::resolve(path, links).and_then(|output| output.write(text.as_bytes(), &signals::told_to_stop));
-    written.map_err(|fault| unwritable(path, fault))
+    let output = OutputFile::resolve(path, links).map_err(|fault| unwritable(path, fault))?;
+    inputs::will_write(path)?;
+    output.write(text.as_bytes(), &signals::told_to_stop).map_err(|fault| unwritable(path, fault))
 }
 
 /// Results that are delivered in steps, because they may not fit into memory.
@@ -154,6 +155,7 @@ impl Steps {
 
     /// Gives a file its name.
     pub fn end(self) -> Result<(), Error> {
+        inputs::will_write(&self.to)?;
         self.open.end(&signals::told_to_stop).map_err(|fault| unwritable(&self.to, fault))
     }
 }

@@ -156,7 +156,6 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
     let layout = arguments.output.layout();
     let mut runs = Vec::new();
     for run in [&arguments.then, &arguments.now] {
-        document::refuse_overwrite(run, arguments.output.file.as_deref())?;
         let document = document::named(run, &arguments.store)?;
         let name = document::display_name(run, &document);
         runs.push(match layout {

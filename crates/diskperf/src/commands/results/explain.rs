@@ -54,7 +54,6 @@ impl Layout for Explanation {
 
 pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
-    document::refuse_overwrite(&arguments.run, arguments.output.file.as_deref())?;
     let mut document = document::named(&arguments.run, &arguments.store)?;
     let name = if arguments.run == Path::new("-") { "the document".into() } else { arguments.run.shown() };
     document.cells.retain(explain::can_be_explained);

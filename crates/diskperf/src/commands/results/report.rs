@@ -144,7 +144,6 @@ impl Inputs {
     fn read(named: &[PathBuf], arguments: &ReportArguments) -> Result<Inputs, Error> {
         let (mut runs, mut others) = (Vec::new(), Vec::new());
         for typed in named {
-            document::refuse_overwrite(typed, arguments.file.as_deref())?;
             match document::readable(typed, &arguments.store)? {
                 Readable::Run(document) => runs.push(Reported::new(typed, *document)),
                 Readable::History(both) => others.push(Other::new(typed, both, OtherFound::History)),
@@ -181,7 +180,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     let named = if arguments.runs.is_empty() && !arguments.paper { &latest[..] } else { &arguments.runs };
     let inputs = Inputs::read(named, arguments)?;
     if let Some(folder) = &arguments.svg {
-        draw(&inputs, folder, named)?;
+        draw(&inputs, folder)?;
     }
     if is_page {
         let text = match arguments.format {
@@ -263,7 +262,7 @@ const BEGINNING: &str =
 
 /// Writes all charts into the folder, and creates it if it is missing. All paths are checked before the first is
 /// written. Only charts of diskperf are overwritten.
-fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
+fn draw(inputs: &Inputs, folder: &Path) -> Result<(), Error> {
     // Without a slash at the end of its name: the folder may not exist yet.
     let folder = &folder.components().collect::<PathBuf>();
     let is_there = match user_files::creatable(folder)? {
@@ -297,7 +296,6 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
     }
     if is_there {
         for (path, _) in &files {
-            read.iter().try_for_each(|run| document::refuse_overwrite(run, Some(path)))?;
             may_be_drawn(path)?;
         }
     } else {

@@ -1,6 +1,7 @@
 //! Code that the tests of output files share.
 
 mod files;
+mod inputs;
 mod races;
 mod streams;
 
