@@ -445,6 +445,31 @@ fn file_systems_made_since_the_kill_stay() {
     }
 }
 
+/// A user may mount the file system of a killed run and use it.
+#[test]
+fn files_copied_to_a_killed_runs_file_system_stay() {
+    need_disk!("mkfs.ext4");
+    let _alone = lock_runs();
+    let bench = Bench::new();
+    bench.killed(&AGREED);
+    let at = bench.here().join("mounted");
+    fs::create_dir(&at).expect("a folder");
+    let mounted = Mounted::mount(bench.disk.node(), &at, "rw");
+    fs::write(mounted.path().join("thesis"), "years of work").expect("a file");
+    drop(mounted);
+    bench.is_refused(&["is not overwritten: it holds files that diskperf did not make"]);
+    let before = fs::read(&bench.disk.file).expect("its bytes");
+    let ended = Cli::in_folder(bench.here()).run(&["clean", bench.disk.text(), "--yes"]);
+    assert_eq!(ended.status, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("it holds files that diskperf did not make"), "{}", ended.err);
+    assert!(fs::read(&bench.disk.file).expect("its bytes") == before, "something was written");
+    let mounted = Mounted::mount(bench.disk.node(), &at, "rw");
+    let own = mounted.path().join(".diskperf-mine");
+    fs::create_dir(&own).and_then(|()| fs::rename(mounted.path().join("thesis"), own.join("thesis"))).expect("moved");
+    drop(mounted);
+    bench.is_finished_by_resume();
+}
+
 /// A run that writes to the device itself erases all old data, so a file system on it is not the run's.
 #[test]
 fn file_systems_made_since_on_an_overwritten_device_stay() {

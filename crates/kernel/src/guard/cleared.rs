@@ -240,6 +240,19 @@ impl Cleared {
         Ok((self.signatures()?, self.device.counters().map(|counters| counters.written)))
     }
 
+    /// Releases the hold while `read` uses the device, and holds it again. Fails if anything was written meanwhile.
+    pub(crate) fn lend<T>(&mut self, read: impl FnOnce(&Cleared) -> T) -> Result<T, GuardFault> {
+        self.release()?;
+        let before = self.content()?;
+        let found = read(self);
+        self.release()?;
+        self.claim()?;
+        if self.content()? != before {
+            return Err(GuardFault::Changed(self.node(), "another program wrote to it"));
+        }
+        Ok(found)
+    }
+
     /// Opens the held device again, even if its name leads to another device now.
     pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
         self.verify().map_err(io::Error::other)?;

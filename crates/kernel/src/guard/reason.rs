@@ -47,6 +47,8 @@ pub enum Reason {
     LeftOutProcesses,
     /// It holds data.
     Holds(Signature),
+    /// The file system that diskperf made on it has files of others.
+    OtherFiles,
     /// It has partitions.
     Partitions(Vec<String>),
     /// The kernel does not count writes to it. The path is the file that switches counting on, if there is one.
@@ -124,7 +126,14 @@ pub enum Use {
 impl Reason {
     /// Returns true if `--destroy-data` overrides it. Nothing overrides a use.
     pub fn can_be_lifted(&self) -> bool {
-        matches!(self, Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(_) | Reason::UnseenWrites(_))
+        matches!(
+            self,
+            Reason::Holds(_)
+                | Reason::OtherFiles
+                | Reason::Partitions(_)
+                | Reason::Uncounted(_)
+                | Reason::UnseenWrites(_)
+        )
     }
 
     /// Returns true if it may disappear within a moment.
@@ -136,7 +145,7 @@ impl Reason {
     pub fn is_known_content(&self) -> bool {
         match self {
             Reason::Holds(signature) => !signature.is_unknown(),
-            Reason::Partitions(_) => true,
+            Reason::OtherFiles | Reason::Partitions(_) => true,
             _ => false,
         }
     }
@@ -192,6 +201,7 @@ impl Reason {
             Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(None) | Reason::UnseenWrites(_) => {
                 "check the device: lsblk --fs".to_owned()
             }
+            Reason::OtherFiles => "mount it and copy them to another disk".to_owned(),
             Reason::Uncounted(Some(switch)) => format!("turn on I/O counting: echo 1 > {}", plain(switch)),
         }
     }
@@ -252,6 +262,7 @@ impl fmt::Display for Reason {
             Reason::Unseen => write!(f, "diskperf cannot see which programs use it"),
             Reason::Holds(Signature { format, label: Some(label), .. }) => write!(f, "it holds {format} {label:?}"),
             Reason::Holds(Signature { format, .. }) => write!(f, "it holds {format}"),
+            Reason::OtherFiles => write!(f, "it holds files that diskperf did not make"),
             Reason::Partitions(names) => write!(f, "it has partitions ({})", names.join(", ")),
             Reason::Uncounted(_) => {
                 write!(f, "the kernel does not count writes to it, so diskperf cannot check that it is blank")

@@ -2,6 +2,7 @@
 //! is left on the device, so that the next run finds it as this one did.
 
 mod note;
+mod other_files;
 
 use std::path::{Path, PathBuf};
 

@@ -13,7 +13,7 @@ use crate::leftovers::tag::Owner;
 use crate::provision::image_fault::ImageFault;
 use crate::sys::process_identity::ProcessIdentity;
 
-use super::Vacated;
+use super::{Vacated, other_files};
 
 /// Prefix of the note names.
 const PREFIX: &str = "made-";
@@ -213,8 +213,9 @@ impl LeftoverVolume {
         self.seen.as_ref()
     }
 
-    /// Erases the file system if its UUID proves that diskperf made it, the device holds nothing else, and no program
-    /// uses it. The device stays held: on a disk without discard, the next inspection finds our own data.
+    /// Erases the file system if its UUID proves that diskperf made it, it has only files of diskperf, the device holds
+    /// nothing else, and no program uses it. The device stays held: on a disk without discard, the next inspection
+    /// finds our own data.
     pub fn erase(&self) -> Result<Vacated, ImageFault> {
         let Some(uuid) = self.uuid else {
             return Err(GuardFault::Changed(self.node(), "no UUID proves that diskperf made it").into());
@@ -235,6 +236,11 @@ impl LeftoverVolume {
             return Err(GuardFault::Changed(self.node(), "its process still runs").into());
         };
         let mut cleared = Cleared::acquire(inspected, permission)?;
+        // The UUID proves who made the file system, but not who has used it since.
+        if matches!(permission, Permission::Made(_)) && other_files::exist(&mut cleared, &self.file_system)? {
+            let (device, reasons) = (inspected.described(), vec![Reason::OtherFiles]);
+            return Err(GuardFault::Refused { device, reasons, identity: inspected.identity() }.into());
+        }
         cleared.erase()?;
         forget(&self.device);
         Ok(cleared)

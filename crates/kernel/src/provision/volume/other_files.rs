@@ -1,0 +1,134 @@
+//! Looks for files that diskperf did not make in a file system that a killed process left. A user may have mounted it
+//! and copied files to it since.
+//!
+//! The device must not change, so it is mounted read-only and its journal is not replayed. Limit: if the device failed
+//! or was pulled out while it was mounted, files whose names are only in the journal are not seen.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::thread;
+
+use crate::guard::{Cleared, GuardFault};
+use crate::provision::image_fault::ImageFault;
+use crate::provision::mounts::PrivateMounts;
+use crate::provision::workspace;
+
+/// The folder of ext2, ext3, ext4 and others for files that a check found. mkfs makes it, and it is empty.
+const FOUND: &str = "lost+found";
+
+/// The file that mkfs.nilfs2 makes for its cleaner.
+const OF_NILFS: &str = ".nilfs";
+
+/// Mount options by which a file system writes nothing to its device, and shows its own root folder
+/// (Documentation/filesystems and Documentation/admin-guide of Linux; btrfs(5)). A damaged ext4 must not stop the
+/// machine.
+fn options(file_system: &str) -> &'static [&'static str] {
+    match file_system {
+        "ext2" => &["ro", "errors=continue"],
+        "ext3" | "ext4" => &["ro", "noload", "errors=continue"],
+        "btrfs" => &["ro", "rescue=nologreplay", "subvolid=5"],
+        "xfs" | "f2fs" | "nilfs2" => &["ro", "norecovery"],
+        _ => &["ro"],
+    }
+}
+
+/// True if the file system on the device has files of others. False if it cannot be mounted, as after a killed mkfs.
+/// Fails if another program writes to the device meanwhile.
+pub(super) fn exist(cleared: &mut Cleared, file_system: &str) -> Result<bool, ImageFault> {
+    // In a thread of its own, because its mount namespace ends with it.
+    let look = |cleared: &Cleared| thread::scope(|scope| scope.spawn(|| look(cleared, file_system)).join());
+    cleared.lend(look)?.unwrap_or_else(|_| Err(unseen(io::Error::other("the attempt failed"))))
+}
+
+fn look(cleared: &Cleared, file_system: &str) -> Result<bool, ImageFault> {
+    let mounts = PrivateMounts::enter()?;
+    let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "create a folder", source })?;
+    let options: Vec<String> = options(file_system).iter().map(|&option| option.to_owned()).collect();
+    let Ok(mut mounted) = mounts.mount(cleared, file_system, &options, &folder) else { return Ok(false) };
+    if !cleared.contains(&folder) {
+        let why = "the mounted file system is on another device";
+        return Err(GuardFault::Changed(cleared.node(), why).into());
+    }
+    let found = has_others(&folder).map_err(unseen);
+    mounted.unmount().map_err(|errno| unseen(errno.into()))?;
+    found
+}
+
+fn has_others(root: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(root)? {
+        if !is_ours(&entry?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// True for a private folder of diskperf, and for an entry that mkfs makes.
+fn is_ours(entry: &DirEntry) -> io::Result<bool> {
+    let (name, is_folder) = (entry.file_name(), entry.file_type()?.is_dir());
+    if is_folder && name == FOUND {
+        return Ok(fs::read_dir(entry.path())?.next().is_none());
+    }
+    let is_private = |name: &OsStr| name.as_bytes().starts_with(workspace::PREFIX.as_bytes());
+    Ok(if is_folder { is_private(&name) } else { name == OF_NILFS })
+}
+
+fn unseen(source: io::Error) -> ImageFault {
+    ImageFault::Confined { action: "look at the files of a leftover file system", source }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::loop_disk::{Disk, Mounted};
+    use testkit::{need_disk, run_tool};
+
+    use super::*;
+    use crate::guard::{Permission, inspect};
+    use crate::sys::read_limited;
+
+    fn bytes(disk: &Disk) -> Option<Vec<u8>> {
+        let file = read_limited::open(&disk.file).expect("its file");
+        read_limited::bytes(file, units::Bytes::mib(512)).expect("its bytes")
+    }
+
+    #[test]
+    fn files_of_others_are_found_without_changing_the_device() {
+        for (file_system, mib) in [("ext2", 16), ("ext4", 16), ("xfs", 320), ("btrfs", 128)] {
+            let (tool, force) =
+                (format!("mkfs.{file_system}"), if file_system.starts_with("ext") { "-F" } else { "-f" });
+            need_disk!(&tool);
+            let disk = Disk::new(mib << 20);
+            let at = tempfile::tempdir().expect("a folder");
+            let has = || {
+                let before = bytes(&disk);
+                let inspected = inspect(disk.node()).expect("it can be looked at");
+                let permission = Permission::Destroy(format!("{mib} MiB"));
+                let mut cleared = Cleared::acquire(&inspected, &permission).expect("it is free");
+                let found = exist(&mut cleared, file_system).expect(file_system);
+                drop(cleared);
+                assert!(bytes(&disk) == before, "{file_system}: something was written");
+                found
+            };
+            assert!(!has(), "{file_system}: it cannot be mounted");
+            run_tool(&tool, &["-q", force, disk.text()]);
+            assert!(!has(), "{file_system}: it is empty");
+            let change = |change: &dyn Fn(&Path) -> io::Result<()>| {
+                let mounted = Mounted::mount(disk.node(), at.path(), "rw");
+                change(mounted.path()).expect("changed");
+            };
+            change(&|root| fs::create_dir(root.join(".diskperf-x")));
+            change(&|root| fs::write(root.join(".diskperf-x/tst2"), "data"));
+            assert!(!has(), "{file_system}: it has a folder of diskperf");
+            for name in ["thesis", ".diskperf-file"] {
+                change(&|root| fs::write(root.join(name), ""));
+                assert!(has(), "{file_system}: it has {name}");
+                change(&|root| fs::rename(root.join(name), root.join(".diskperf-x").join(name)));
+            }
+            change(&|root| fs::create_dir_all(root.join("lost+found/here")));
+            assert!(has(), "{file_system}: something was found");
+        }
+    }
+}
