@@ -29,7 +29,7 @@ use units::{Bytes, Prng};
 use super::image::{GRAIN, Image, ImageSpec};
 use super::image_fault::ImageFault;
 use super::image_file::FileWithin;
-use super::mounted_fs::MountedFs;
+use super::mounted_fs::{MountedFs, VolumeSpec};
 use super::mounts::PrivateMounts;
 use crate::guard::Cleared;
 use crate::observe::block_device::Device;
@@ -50,8 +50,16 @@ const OWN: u64 = 32 << 20;
 /// can be torn anywhere.
 const TOGETHER: u64 = 8;
 
-/// The kernel setting that makes a warning stop the machine.
-const PANIC_ON_WARN: &str = "/proc/sys/kernel/panic_on_warn";
+/// Kernel settings that make a warning, or an error of a file system, stop the machine: name, path, and the file system
+/// whose errors they are about (Documentation/admin-guide/sysctl/kernel.rst and Documentation/admin-guide/xfs.rst).
+const STOPPING: [(&str, &str, Option<&str>); 2] = [
+    ("kernel.panic_on_warn", "/proc/sys/kernel/panic_on_warn", None),
+    ("fs.xfs.panic_mask", "/proc/sys/fs/xfs/panic_mask", Some("xfs")),
+];
+
+/// Options of mke2fs for the behavior on errors: /etc/mke2fs.conf may have `errors = panic`. The user's options follow,
+/// and `panic` is not accepted there.
+const ON_ERROR: [&str; 2] = ["-e", "continue"];
 
 /// Longest wait for data in the write cache before the power is cut. Guess: several flushes of a fast disk.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -86,7 +94,7 @@ impl VolatileImage {
             block: None,
             mount_options: Vec::new(),
             // No blocks are reserved for the administrator, and it holds one file.
-            mkfs_options: ["-m", "0", "-N", "16"].map(str::to_owned).into(),
+            mkfs_options: [&ON_ERROR[..], &["-m", "0", "-N", "16"]].concat().into_iter().map(str::to_owned).collect(),
         }
     }
 
@@ -96,8 +104,8 @@ impl VolatileImage {
     pub fn check(spec: &ImageSpec) -> Result<(), ImageFault> {
         spec.check()?;
         VolatileImage::middle(spec).check()?;
-        if read_limited::of_the_kernel(PANIC_ON_WARN).is_ok_and(|text| text.trim() != "0") {
-            return Err(ImageFault::Panics("kernel.panic_on_warn".to_owned()));
+        if let Some(setting) = stopping(&spec.file_system, |path| read_limited::of_the_kernel(path).ok()) {
+            return Err(ImageFault::Panics(setting.to_owned()));
         }
         let options = spec.mount_options.iter().chain(&spec.mkfs_options);
         match options.into_iter().find(|option| option.contains("panic")) {
@@ -113,7 +121,7 @@ impl VolatileImage {
         mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<VolatileImage, ImageFault> {
         VolatileImage::check(spec)?;
-        let mounted_fs = MountedFs::new(&spec.volume(), mounts)?;
+        let mounted_fs = MountedFs::new(&tried(spec), mounts)?;
         let below = VolatileImage::middle(spec);
         let (first, second) = (below.file_bytes().0, spec.file_bytes().0);
         let middle = Image::make(&below, mounts, |bytes| progress(bytes, first + second))?;
@@ -208,6 +216,22 @@ impl VolatileImage {
     }
 }
 
+/// The file system under test, which must not stop the machine on errors.
+fn tried(spec: &ImageSpec) -> VolumeSpec {
+    let mut volume = spec.volume();
+    if volume.file_system.starts_with("ext") {
+        volume.mkfs_options.splice(0..0, ON_ERROR.map(str::to_owned));
+    }
+    volume
+}
+
+/// The first kernel setting that would stop the machine. A file that does not exist is no setting of this kernel.
+fn stopping(file_system: &str, read: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
+    let is_set = |path| read(path).is_some_and(|text| text.trim() != "0");
+    let mut settings = STOPPING.iter().filter(|(_, _, of)| of.is_none_or(|of| of == file_system));
+    settings.find(|(_, path, _)| is_set(path)).map(|(name, ..)| *name)
+}
+
 /// The error if the power could not be switched on again.
 fn no_power() -> ImageFault {
     failed("use the device", io::Error::new(io::ErrorKind::NotConnected, "its power is off"))
@@ -262,6 +286,30 @@ mod tests {
             let checked = VolatileImage::check(&spec(mount, mkfs));
             assert!(matches!(checked, Err(ImageFault::Panics(_))), "{checked:?}");
         }
+    }
+
+    #[test]
+    fn kernel_settings_that_stop_the_machine_are_refused() {
+        let set =
+            |name: &'static str| move |path: &str| Some(if path.ends_with(name) { "255\n" } else { "0\n" }.into());
+        for (file_system, name, refused) in [
+            ("xfs", "xfs/panic_mask", Some("fs.xfs.panic_mask")),
+            ("ext4", "xfs/panic_mask", None),
+            ("ext4", "panic_on_warn", Some("kernel.panic_on_warn")),
+            ("xfs", "none", None),
+        ] {
+            assert_eq!(stopping(file_system, set(name)), refused, "{file_system} {name}");
+        }
+        assert_eq!(stopping("xfs", |_| None), None);
+    }
+
+    #[test]
+    fn ext4_does_not_take_the_behavior_on_errors_from_the_system() {
+        let (mine, middle) = (spec(&[], &["-e", "remount-ro"]), VolatileImage::middle(&spec(&[], &[])));
+        assert_eq!(tried(&mine).mkfs_options, ["-e", "continue", "-e", "remount-ro"]);
+        assert_eq!(middle.mkfs_options[..2], ["-e", "continue"]);
+        let xfs = ImageSpec { file_system: "xfs".to_owned(), ..spec(&[], &[]) };
+        assert_eq!(tried(&xfs).mkfs_options, [""; 0]);
     }
 
     #[test]
