@@ -18,6 +18,7 @@
 mod output_steps;
 mod replacement;
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -42,6 +43,9 @@ const LINKS: usize = 40;
 
 /// Upper bound of a file system's block size, in bytes: the largest page size of Linux.
 const LARGEST_BLOCK: u64 = 64 << 10;
+
+/// The name of an access control list (linux/xattr.h, XATTR_NAME_POSIX_ACL_ACCESS).
+const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 
 /// Pause between two checks for a reader. Guess: short for you, long for a processor.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -359,7 +363,7 @@ fn mount(file: impl AsFd) -> Option<u64> {
 
 /// Returns true if the file has an access control list, which a new file would not have.
 fn has_access_list(file: &Found) -> bool {
-    match rustix::fs::getxattr(file.path(), c"system.posix_acl_access", &mut [0; 256]) {
+    match rustix::fs::getxattr(file.path(), ACCESS_LIST, &mut [0; 256]) {
         Ok(bytes) => bytes > 0,
         Err(errno) => errno == Errno::RANGE,
     }

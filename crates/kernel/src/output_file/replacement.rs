@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use tempfile::Builder;
 
-use super::{OutputFileFault, has_access_list, is_denied};
+use super::{ACCESS_LIST, OutputFileFault, has_access_list, is_denied};
 use crate::guard::{Found, judge};
 use crate::observe::mount::through;
 
@@ -151,8 +151,13 @@ fn is_taken(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::EXIST)
 }
 
-/// Gives a new file the owner and the permissions of the old one.
+/// Gives a new file the owner and the permissions of the old one, which has no access list. The new file may have
+/// inherited one from its folder.
 pub(super) fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
+    match rustix::fs::fremovexattr(file, ACCESS_LIST) {
+        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
+        Err(errno) => return Err(errno.into()),
+    }
     let new = file.metadata()?;
     let changed = |old: u32, new: u32| (old != new).then_some(old);
     let (user, group) = (changed(old.uid(), new.uid()), changed(old.gid(), new.gid()));

@@ -401,27 +401,53 @@ fn stays_whole(full: &Path, what: &str) {
     drop(mounted);
 }
 
+/// An access list that lets user 54321 read and write. Version 2 (linux/posix_acl_xattr.h), then tag, rights and
+/// number: owner, user 54321, group, mask, others.
+fn access_list() -> Vec<u8> {
+    let entries = [(0x01_u16, 6_u16, u32::MAX), (0x02, 6, 54321), (0x04, 0, u32::MAX), (0x10, 6, u32::MAX)];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, number) in entries.into_iter().chain([(0x20, 0, u32::MAX)]) {
+        list.extend(tag.to_le_bytes().into_iter().chain(rights.to_le_bytes()).chain(number.to_le_bytes()));
+    }
+    list
+}
+
+/// The name of a file's access list.
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
 /// A new file would have no access list, and its group would have the rights that the list gives to others.
 #[test]
 fn access_lists_stay() {
     let folder = Cli::new();
     let out = folder.path().join("out");
     fs::write(&out, OLD).expect("a file");
-    // Version 2 (linux/posix_acl_xattr.h), then tag, rights and number: owner, user 54321, group, mask, others.
-    let entries = [(0x01_u16, 6_u16, u32::MAX), (0x02, 6, 54321), (0x04, 0, u32::MAX), (0x10, 6, u32::MAX)];
-    let mut list = 2_u32.to_le_bytes().to_vec();
-    for (tag, rights, number) in entries.into_iter().chain([(0x20, 0, u32::MAX)]) {
-        list.extend(tag.to_le_bytes().into_iter().chain(rights.to_le_bytes()).chain(number.to_le_bytes()));
-    }
-    let name = "system.posix_acl_access";
-    if let Err(errno) = rustix::fs::setxattr(&out, name, &list, rustix::fs::XattrFlags::empty()) {
+    let list = access_list();
+    if let Err(errno) = rustix::fs::setxattr(&out, ACCESS_LIST, &list, rustix::fs::XattrFlags::empty()) {
         return skip!("the temporary folder takes no access lists: {errno}");
     }
     assert_eq!(smoke_to(folder.path(), "out").status, Some(0));
     assert_whole(&out, true);
     let mut now = vec![0; 256];
-    let bytes = rustix::fs::getxattr(&out, name, &mut now[..]).expect("its list");
+    let bytes = rustix::fs::getxattr(&out, ACCESS_LIST, &mut now[..]).expect("its list");
     assert_eq!(now[..bytes], list);
+}
+
+/// The new file would inherit the list, and give the user in it rights that the old file did not give.
+#[test]
+fn default_access_lists_of_folders_are_not_given_to_replaced_files() {
+    let folder = Cli::new();
+    let out = folder.path().join("out");
+    fs::write(&out, OLD).expect("a file");
+    fs::set_permissions(&out, PermissionsExt::from_mode(0o640)).expect("rights");
+    let (default, flags) = ("system.posix_acl_default", rustix::fs::XattrFlags::empty());
+    if let Err(errno) = rustix::fs::setxattr(folder.path(), default, &access_list(), flags) {
+        return skip!("the temporary folder takes no access lists: {errno}");
+    }
+    assert_eq!(smoke_to(folder.path(), "out").status, Some(0));
+    assert_whole(&out, true);
+    let list = rustix::fs::getxattr(&out, ACCESS_LIST, &mut [0; 256][..]);
+    assert_eq!(list, Err(rustix::io::Errno::NODATA));
+    assert_eq!(fs::metadata(&out).expect("the file").mode() & 0o7777, 0o640);
 }
 
 #[test]
