@@ -176,7 +176,7 @@ impl Machine {
 fn file_bytes(path: &Path, backing: Option<&Backing>) -> Option<u64> {
     let file_system = mount::file_system_at(path)?;
     let tells_files = trusted_file_systems::tells_files(&file_system);
-    if !tells_files && !trusted_file_systems::is_stacked(&file_system) {
+    if !trusted_file_systems::is_local(&file_system) {
         return None;
     }
     let metadata = path.metadata().ok().filter(fs::Metadata::is_file)?;

@@ -22,7 +22,7 @@ mod fault;
 pub(crate) mod open_files;
 mod reason;
 mod signatures;
-mod trusted_file_systems;
+pub(crate) mod trusted_file_systems;
 mod user_file;
 mod uuid;
 mod write_detection;

@@ -70,6 +70,12 @@ pub(crate) fn is_stacked(name: &str) -> bool {
     ["overlay", "aufs", "ecryptfs"].contains(&name)
 }
 
+/// Returns true if the file system of this name answers without a server, which may be gone. An overlay is asked too,
+/// because containers are on one; its layers are usually local.
+pub(crate) fn is_local(name: &str) -> bool {
+    tells_files(name) || is_stacked(name)
+}
+
 /// Returns true if inode numbers identify files on the file system with this number of statfs(2).
 pub(crate) fn with_magic_tells_files(magic: i64) -> bool {
     TRUSTED.iter().any(|one| one.magic == magic)

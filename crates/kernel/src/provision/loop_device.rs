@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::guard::trusted_file_systems;
 use crate::observe::block_device::Device;
 use crate::observe::mount;
 use crate::sys::name::original;
@@ -283,14 +284,14 @@ impl Backing {
 }
 
 /// The file or device behind an attached loop device. Returns `None` if this user may not open the device and its
-/// file's path leads nowhere.
+/// file's path leads nowhere, or to a file system with a server.
 pub(crate) fn backing(device: &Device) -> Option<Backing> {
     let info = File::open(device.node()).and_then(|node| status(node.as_raw_fd()));
     match info {
         Ok(info) => Some(Backing::from_info(&info)),
         Err(_) => {
             let path = read_limited::of_the_kernel(device.sys.join("loop/backing_file")).ok()?;
-            backing_at(Path::new(&original(path.trim_end_matches('\n'))))
+            local_backing_at(Path::new(&original(path.trim_end_matches('\n'))))
         }
     }
 }
@@ -312,6 +313,13 @@ pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
         }
     }
     None
+}
+
+/// As [`backing_at`], but `None` for a path on a file system with a server. The server may be gone, and asking it would
+/// then block for ever.
+fn local_backing_at(path: &Path) -> Option<Backing> {
+    mount::file_system_at(path).filter(|name| trusted_file_systems::is_local(name))?;
+    backing_at(path)
 }
 
 /// The backing that a loop device attached to this path would have.
@@ -379,6 +387,16 @@ mod tests {
         let all = std::fs::read_dir("/sys/devices/virtual/block").into_iter().flatten().flatten();
         let loops = all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.metadata().ok()?.ino())));
         loops.filter(|(name, _)| name.starts_with("loop")).collect()
+    }
+
+    /// /proc stands for a file system that is not in the list.
+    #[test]
+    fn only_local_file_systems_are_asked_for_a_file() {
+        let path = std::env::current_exe().expect("this program");
+        let is_local = mount::file_system_at(&path).is_some_and(|name| trusted_file_systems::is_local(&name));
+        assert_eq!(local_backing_at(&path).is_some(), is_local);
+        let path = Path::new("/proc/version");
+        assert!(backing_at(path).is_some() && local_backing_at(path).is_none());
     }
 
     #[test]
