@@ -525,7 +525,8 @@ mod tests {
     fn fewer_than_five_rounds_of_one_decide_nothing_and_what_is_exact_needs_none() {
         let verdict = |first: usize, second: usize| {
             let rounds = |count: usize, mean: f64| (0..count).map(|place| mean + 0.01 * (place % 2) as f64).collect();
-            let [one, other] = [rounds(first, 5.0), rounds(second, 6.0)].map(|logs| Series { logs, idle: 0, excess: 0.0 });
+            let [one, other] =
+                [rounds(first, 5.0), rounds(second, 6.0)].map(|logs| Series { logs, idle: 0, excess: 0.0 });
             judge_estimates(&[one.against(&other).expect("rounds")], MARGIN)[0].verdict
         };
         assert_eq!((verdict(5, 5), verdict(4, 20)), (Verdict::Faster, Verdict::Undecided));
