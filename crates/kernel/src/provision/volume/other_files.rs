@@ -11,9 +11,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
 
+use rustix::io::Errno;
+
 use crate::guard::{Cleared, GuardFault};
 use crate::provision::image_fault::ImageFault;
-use crate::provision::mounts::PrivateMounts;
+use crate::provision::mounts::{NotMounted, PrivateMounts};
 use crate::provision::workspace;
 
 /// The folder of ext2, ext3, ext4 and others for files that a check found. mkfs makes it, and it is empty.
@@ -35,25 +37,33 @@ fn options(file_system: &str) -> &'static [&'static str] {
     }
 }
 
-/// True if the file system on the device has files of others. False if it cannot be mounted, as after a killed mkfs.
+/// True if the file system on the device has files of others. False if it is not whole, as after a killed mkfs.
 /// Fails if another program writes to the device meanwhile.
 pub(super) fn exist(cleared: &mut Cleared, file_system: &str) -> Result<bool, ImageFault> {
     // In a thread of its own, because its mount namespace ends with it.
     let look = |cleared: &Cleared| thread::scope(|scope| scope.spawn(|| look(cleared, file_system)).join());
-    cleared.lend(look)?.unwrap_or_else(|_| Err(unseen(io::Error::other("the attempt failed"))))
+    let failed = io::Error::other("the attempt failed");
+    cleared.lend(look)?.unwrap_or_else(|_| Err(unseen(cleared, failed)))
 }
 
 fn look(cleared: &Cleared, file_system: &str) -> Result<bool, ImageFault> {
     let mounts = PrivateMounts::enter()?;
     let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "create a folder", source })?;
     let options: Vec<String> = options(file_system).iter().map(|&option| option.to_owned()).collect();
-    let Ok(mut mounted) = mounts.mount(cleared, file_system, &options, &folder) else { return Ok(false) };
+    let mut mounted = match mounts.mount(cleared, file_system, &options, &folder) {
+        Ok(mounted) => mounted,
+        // Another program, or the rights of this process, prevent the mount. The file system may be whole.
+        Err(NotMounted { errno: errno @ (Errno::BUSY | Errno::PERM | Errno::ACCESS | Errno::NOMEM), .. }) => {
+            return Err(unseen(cleared, errno.into()));
+        }
+        Err(_) => return Ok(false),
+    };
     if !cleared.contains(&folder) {
         let why = "the mounted file system is on another device";
         return Err(GuardFault::Changed(cleared.node(), why).into());
     }
-    let found = has_others(&folder).map_err(unseen);
-    mounted.unmount().map_err(|errno| unseen(errno.into()))?;
+    let found = has_others(&folder).map_err(|source| unseen(cleared, source));
+    mounted.unmount().map_err(|errno| unseen(cleared, errno.into()))?;
     found
 }
 
@@ -76,8 +86,8 @@ fn is_ours(entry: &DirEntry) -> io::Result<bool> {
     Ok(if is_folder { is_private(&name) } else { name == OF_NILFS })
 }
 
-fn unseen(source: io::Error) -> ImageFault {
-    ImageFault::Confined { action: "look at the files of a leftover file system", source }
+fn unseen(cleared: &Cleared, source: io::Error) -> ImageFault {
+    GuardFault::Failed { action: "look at the files on", device: cleared.node(), source }.into()
 }
 
 #[cfg(test)]
