@@ -21,7 +21,7 @@ mod sweep;
 
 pub use device::{DeviceFile, Figure, MeasuredOn, Origin, Point};
 pub use fault::{MachineFault, Place};
-pub use machine::Machine;
+pub use machine::{Machine, is_path};
 pub use part::{Part, Source};
 pub use part_kind::Kind;
 pub use resources::{RESOURCES, Resource};

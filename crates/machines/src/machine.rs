@@ -162,7 +162,8 @@ impl Part {
     }
 }
 
-fn is_path(name: &str) -> bool {
+/// True if a name is the path of a file, and not that of a built-in part or machine.
+pub fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
 

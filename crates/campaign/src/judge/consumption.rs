@@ -49,10 +49,12 @@ pub fn gather(
         user: parts().map(|part| part.cpu.user).sum(),
         system: parts().map(|part| part.cpu.system()).sum(),
         ready,
-        // The counter also has the time of all other throttled programs of the group, on each processor.
-        quota: nothing
-            .or_else(|| seen(|counters| counters.quota.cpu))
-            .map(|quota| ready.filter(|_| !is_several).map_or(quota, |ready| quota.min(ready))),
+        // The counter also has the time of all other throttled programs of the group, on each processor. Kernel threads
+        // of io_uring and processes of a command may be throttled while the program sleeps.
+        quota: nothing.or_else(|| seen(|counters| counters.quota.cpu)).map(|quota| {
+            let is_own = phase.steps.issue() == Issue::Sync && !is_command;
+            ready.filter(|_| is_own).map_or(quota, |ready| quota.min(ready))
+        }),
         allowance: allowed(runs, clock),
         held_back: nothing.or_else(|| if writes { sum(runs.iter().map(|run| held(run))) } else { Some(Nanos::ZERO) }),
         flush: nothing

@@ -54,8 +54,12 @@ impl Rounds<'_> {
         let mut site =
             WorldSite::new((context.plan, context.targets, loaded), (worlds, peers), (stop, clock), deadline)?;
         site.compares = self.stop_rule.is_some();
-        if self.holds_load {
+        let has_rested = executions.iter().any(Executions::have_rested);
+        if self.holds_load || has_rested {
             site.hold_load();
+        }
+        if has_rested {
+            site.rests_begin();
         }
         let driver = Driver {
             rules: &self.rules(&order),

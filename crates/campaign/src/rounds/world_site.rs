@@ -69,6 +69,13 @@ impl<'a> WorldSite<'a> {
         })
     }
 
+    /// Counts the rest of all targets from now on, so that each gets its first load: an earlier process held the load,
+    /// and credits have come back since.
+    pub(super) fn rests_begin(&mut self) {
+        let now = (self.clock)();
+        (0..self.targets.len()).for_each(|target| self.held.ends(target, now));
+    }
+
     /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns
     /// the rest of the target until now; `None` if no load is held.
     fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) -> Option<Nanos> {

@@ -71,7 +71,7 @@ pub fn run(arguments: &PredictArguments) -> Result<Exit, Error> {
         return Err(PredictError::NoDevice.into());
     }
     for device in arguments.from.iter().chain(&arguments.on) {
-        inputs::will_read(Path::new(device))?;
+        inputs::will_read_machine(device)?;
     }
     let found = Found::find(arguments)?;
     let host = found.info.as_ref().map(|info| info.host.as_str());

@@ -320,8 +320,7 @@ fn measure(
         session.writer.iter_mut().for_each(|writer| writer.decide(plan, info.clone(), cells.clone(), notify));
     }
     notify(Event::Started(plan));
-    // The process that was ended may have begun to hold the load during its rounds.
-    let holds_load = request.sustained.is_some() || executions.iter().any(Executions::have_rested);
+    let holds_load = request.sustained.is_some();
     let loaded = first.written;
     let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline, holds_load, loaded };
     let outcome = rounds.run((&mut worlds, &mut session.peers), &mut session.writer, executions, notify)?;

@@ -319,7 +319,7 @@ fn memory_limit(found: &Found) -> Check {
 fn limits(groups: &GroupsSeen, container: bool) -> [Check; 3] {
     let one = |name: &str, reach: Option<Reach>, what: &str| match reach {
         Some(Reach::Own) if container => {
-            let why = format!("{what} of this container is visible; {what} of a group above it is not");
+            let why = format!("{what} of this control group is visible; one of a group above the container may not be");
             check(name, Ability::Yes, why, None)
         }
         Some(Reach::Own) => check(name, Ability::Yes, format!("{what} of this control group is visible"), None),
@@ -563,7 +563,7 @@ mod tests {
             (Found { cache_probe: Some(CacheProbe::MemoryOnly), ..everything() }, "O_DIRECT", Ability::No),
             (Found { loop_device: Ok(false), ..everything() }, "loop devices", Ability::Partly),
             (Found { ring: Ok(vec![Degradation::LockedMemory]), ..everything() }, "io_uring", Ability::Partly),
-            (Found { container: true, ..everything() }, "I/O limits seen", Ability::Partly),
+            (Found { container: true, ..everything() }, "I/O limits seen", Ability::Yes),
             (Found { container: true, ..everything() }, "CPU quota seen", Ability::Yes),
             (Found { pressure: [true, false, true], ..everything() }, "pressure", Ability::Partly),
             (Found { virtualised: None, ..everything() }, "bare machine", Ability::Partly),

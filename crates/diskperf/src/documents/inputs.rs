@@ -9,7 +9,9 @@
 //! A command learns the names of its files one after another. So each new name is compared with all others, whichever
 //! comes first. An output file is compared again when it is written.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -34,11 +36,16 @@ pub fn will_read(path: &Path) -> Result<(), PathFault> {
     names.written.iter().try_for_each(|written| names.check(written))
 }
 
+/// Refuses to read a machine file that is the output file. The name of a machine of diskperf's own is not a file.
+pub fn will_read_machine(name: &str) -> Result<(), PathFault> {
+    if machines::is_path(name) { will_read(Path::new(name)) } else { Ok(()) }
+}
+
 /// Refuses a target that is the output file, or a machine that is described in it.
 pub fn will_measure(target: &TargetArgument) -> Result<(), PathFault> {
     match &target.kind {
         TargetKind::Directory(path) | TargetKind::File(path) => will_read(path),
-        TargetKind::Simulated(machine) => will_read(Path::new(machine.split(',').next().unwrap_or_default())),
+        TargetKind::Simulated(machine) => will_read_machine(machine.split(',').next().unwrap_or_default()),
         TargetKind::Image(_) | TargetKind::Volume(_) => Ok(()),
     }
 }
@@ -59,7 +66,18 @@ pub fn will_write(path: &Path) -> Result<(), PathFault> {
     names.written.push(name);
     // 3. A database that this process has open was refused above, so it is not opened here: closing any descriptor of a
     // file releases all locks of the process on that file.
-    if store::is_store(path) { Err(PathFault::WouldOverwriteDatabase(path.to_owned())) } else { Ok(()) }
+    let mut databases = OF_A_DATABASE.iter().filter_map(|end| without_end(path, end));
+    if databases.any(|one| store::is_store(&one)) {
+        Err(PathFault::WouldOverwriteDatabase(path.to_owned()))
+    } else {
+        Ok(())
+    }
+}
+
+/// The path of the database to which a file with this end belongs.
+fn without_end(path: &Path, end: &str) -> Option<PathBuf> {
+    let name = path.as_os_str().as_bytes().strip_suffix(end.as_bytes())?;
+    Some(OsStr::from_bytes(name).into())
 }
 
 /// A path as the user typed it, and its absolute form.
@@ -161,6 +179,8 @@ mod tests {
         for written in ["new.db", "link", "folder/link", "new.db-wal", "./new.db-shm", "new.db-journal"] {
             assert!(matches!(check(written), Err(PathFault::WouldOverwriteDatabase(_))), "{written}");
         }
+        let without = |end| without_end(Path::new("a/new.db-wal"), end).map(|path| path.display().to_string());
+        assert_eq!([without("-wal"), without("-shm")], [Some("a/new.db".to_owned()), None]);
         for written in ["out", "folder/out", "none/out", "new.db-x", "/dev/null", "folder"] {
             check(written).expect(written);
         }

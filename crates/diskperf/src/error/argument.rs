@@ -28,7 +28,7 @@ pub enum ArgumentError {
     RatePerJob { option: &'static str, rate: String },
     #[error("{option}={rate} limits only the reads or only the writes of a mix")]
     RateOfOne { option: &'static str, rate: String },
-    #[error("these are {0} fio jobs, each with a --name; a call of diskperf takes one")]
+    #[error("these are {0} fio jobs, each with a --name; diskperf runs one job per call")]
     SeveralJobs(usize),
     #[error("--filename={0}: there is no such device")]
     NoSuchDevice(String),

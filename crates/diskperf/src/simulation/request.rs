@@ -1,7 +1,6 @@
 //! The simulations that the arguments of `simulate` choose: the tests of a preset, on each point of a sweep.
 
 use std::ops::Range;
-use std::path::Path;
 
 use campaign::error::CampaignError;
 use campaign::fit::sizes::Sizes;
@@ -109,7 +108,7 @@ impl<'a> Request<'a> {
 
 /// The machine of that name with its settings: those of the preset, and then those of `--set`.
 pub fn machine(name: &str, arguments: &SimulateArguments) -> Result<(Machine, Vec<String>), Error> {
-    inputs::will_read(Path::new(name))?;
+    inputs::will_read_machine(name)?;
     let mut machine = Machine::load(name)?;
     let preset = if arguments.preset.name == LFS { TIMED_NAMES.as_slice() } else { &[] };
     // Leave out a setting that the parts do not have: their names always take time, or they have no daemon.

@@ -27,8 +27,8 @@ pub(super) struct Call {
     pub(super) block: Option<u64>,
     /// A limit of fio on the rate.
     limit: Option<String>,
-    /// True if fio starts again at the end of the file, until the time is over. diskperf then ends.
-    pub(super) starts_again: bool,
+    /// The difference between the end of fio's run and that of a diskperf round, if there is one.
+    pub(super) time_difference: Option<&'static str>,
     /// Sizes that fio reads in another base, and that base.
     pub(super) other_bases: Vec<(String, u64)>,
 }
@@ -68,9 +68,19 @@ impl Call {
         let limit = of_fio(&["rate", "rate_iops"]).map(str::to_owned);
         let is_sequential = matches!(pattern, Some(PatternName::Read | PatternName::Write | PatternName::Commit));
         let is_timed = |part: &Part<'_>| matches!(part, Part::Needless("time_based", value) if *value != Some("0"));
-        let starts_again = is_sequential && of_fio(&["runtime", "timeout"]).is_some() && parts.iter().any(is_timed);
+        let is_random = pattern.is_some() && !is_sequential;
+        let has_time = of_fio(&["runtime", "timeout"]).is_some();
+        let time_difference = match parts.iter().any(is_timed) {
+            true if is_sequential && has_time => {
+                Some("--time_based: a diskperf round also ends at the end of the file")
+            }
+            false if is_random && has_time && of_ours("size").is_some() => {
+                Some("without --time_based, fio also ends after --size; a diskperf round takes the whole time")
+            }
+            _ => None,
+        };
         let block = block().map(|block| block.0).filter(|block| *block > 0);
-        Call { pattern, jobs, block, limit, starts_again, other_bases }
+        Call { pattern, jobs, block, limit, time_difference, other_bases }
     }
 
     /// True if reads and writes have a limit each.

@@ -85,6 +85,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     let call = Call::of(&parts, words[1] == "choose");
     let (mut pattern, mut ours) = (None, Vec::<OsString>::new());
     let (mut directory, mut file) = (None, None);
+    let is_direct = is_direct(&parts);
     let (mut remarks, mut arrivals) = (Vec::new(), None);
     let job_count = number_of_jobs(&parts);
     let mut fault = (job_count > 1).then_some(ArgumentError::SeveralJobs(job_count));
@@ -106,6 +107,10 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
                 }
             }
             // In fio too, the last one counts.
+            "direct" | "buffered" => {
+                let is_new = !ours.iter().any(|word| word == "--direct");
+                ours.extend((is_direct && is_new).then(|| "--direct".into()));
+            }
             "directory" => directory = Some(value),
             "filename" => file = Some(value),
             "rw" | "readwrite" => pattern = Some(OsString::from(value)),
@@ -147,15 +152,23 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         None => {}
     }
     round_size(&mut ours, call.block);
-    if call.starts_again {
-        remarks.push("--time_based: a round of diskperf also ends at the end of the file".to_owned());
-    }
+    remarks.extend(call.time_difference.map(str::to_owned));
     remarks.extend(call.other_bases.iter().map(|(sizes, base)| {
         let ours = if *base == 1000 { "KiB, MiB and GiB as powers of 1024" } else { "kB, MB and GB as powers of 1000" };
         format!("diskperf reads {ours}; fio reads {sizes} as powers of {base}")
     }));
     let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(place).collect();
     Some(Translated { words, remarks, fault })
+}
+
+/// True if fio would use O_DIRECT: `direct` and `buffered` are one setting, and the last one counts.
+fn is_direct(parts: &[Part<'_>]) -> bool {
+    let setting = |part: &Part<'_>| match part {
+        Part::Setting("direct", value) => Some(*value == "1"),
+        Part::Setting("buffered", value) => Some(*value != "1"),
+        _ => None,
+    };
+    parts.iter().rev().find_map(setting).unwrap_or(false)
 }
 
 /// The number of fio jobs: each `--name` begins one, unless it begins the options of all jobs.
@@ -281,8 +294,6 @@ fn option(name: &str, value: &str) -> Vec<String> {
         "output-format" if value.starts_with("json") => vec!["--json".to_owned()],
         "output-format" if value == "csv" => pair("format", "csv".to_owned()),
         "output-format" => Vec::new(),
-        "direct" if is_on => vec!["--direct".to_owned()],
-        "buffered" if !is_on => vec!["--direct".to_owned()],
         "sync" if is_on => pair("sync", "sync".to_owned()),
         "pre_read" if is_on => vec!["--warm".to_owned()],
         // The grammar refuses it.
@@ -371,6 +382,8 @@ mod tests {
             ("--readwrite=read --rate=20m", "read --rate 160"),
             ("-rw=read --rate=20m", "read --rate 160"),
             ("--direct=1 --live read --rate=20m", "--direct --live read --rate 160"),
+            ("--buffered=1 --rw=read --direct=1 --buffered=0", "read --direct"),
+            ("--direct=1 --rw=read --buffered=1", "read"),
             ("--name read --rw=randread --rate=1m", "randread --name read --rate 256"),
             ("--rw=randread --rate=1m read", "randread --rate 256 read"),
             ("--thread --name randrw randread --rate_iops=100 ./randrw", "--name randrw randread --rate 100 ./randrw"),
@@ -465,8 +478,9 @@ mod tests {
             ("--rw=randread --rate_process=poisson", "--rate_process=poisson has no effect"),
             ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
             ("--rw=randread --bs=64k --rate=1k", "diskperf uses --rate 1 for all"),
-            ("--rw=read --runtime=60 --time_based", "--time_based: a round of diskperf also ends at the end of"),
-            ("commit --runtime=60 --time_based=1", "--time_based: a round of diskperf also ends at the end of"),
+            ("--rw=read --runtime=60 --time_based", "--time_based: a diskperf round also ends at the end of"),
+            ("--rw=randread --size=1GiB --runtime=60", "without --time_based, fio also ends after --size"),
+            ("commit --runtime=60 --time_based=1", "--time_based: a diskperf round also ends at the end of"),
         ] {
             let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
             assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");

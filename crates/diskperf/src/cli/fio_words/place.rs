@@ -17,7 +17,8 @@ pub(super) fn place(
         (None, Some(file)) => target(file, folder_of(file))?,
         (Some(directory), Some(file)) => {
             let joined = format!("{}/{}", directory.trim_end_matches('/'), file.trim_start_matches('/'));
-            target(&joined, directory)?
+            let folder = folder_of(&joined);
+            target(&joined, if Path::new(folder).is_dir() { folder } else { directory })?
         }
     };
     Ok((Some(target), remark))

@@ -105,6 +105,8 @@ pub struct LeftoverVolume {
     /// The UUID that proves that diskperf made it. `None` if the file system has none, or mkfs was killed before it
     /// wrote one.
     uuid: Option<Uuid>,
+    /// True if mkfs never finished.
+    is_unfinished: bool,
     /// The inspected device. `None` while mkfs still runs or the process lives.
     seen: Option<Inspected>,
 }
@@ -237,7 +239,9 @@ impl LeftoverVolume {
         };
         let mut cleared = Cleared::acquire(inspected, permission)?;
         // The UUID proves who made the file system, but not who has used it since.
-        if matches!(permission, Permission::Made(_)) && other_files::exist(&mut cleared, &self.file_system)? {
+        if matches!(permission, Permission::Made(_))
+            && other_files::exist(&mut cleared, &self.file_system, self.is_unfinished)?
+        {
             let (device, reasons) = (inspected.described(), vec![Reason::OtherFiles]);
             return Err(GuardFault::Refused { device, reasons, identity: inspected.identity() }.into());
         }
@@ -261,11 +265,20 @@ fn noted(is_wanted: impl Fn(&Noted) -> bool) -> io::Result<Vec<Noted>> {
 
 fn inspect_volume(noted: Noted) -> Result<Option<LeftoverVolume>, (PathBuf, GuardFault)> {
     let Noted { device, mark, file_system, uuids, state, owner, .. } = noted;
-    let (pid, is_kept) = (owner.pid, state == State::Kept);
+    let (pid, is_kept, is_unfinished) = (owner.pid, state == State::Kept, state == State::Making);
     let lives = owner.lives();
     if lives || is_being_made(&device) {
         let owner = if lives { Owner::Process(pid) } else { Owner::Ended };
-        return Ok(Some(LeftoverVolume { device, file_system, pid, owner, is_kept, uuid: None, seen: None }));
+        return Ok(Some(LeftoverVolume {
+            device,
+            file_system,
+            pid,
+            owner,
+            is_kept,
+            uuid: None,
+            is_unfinished,
+            seen: None,
+        }));
     }
     let node = node_of(&device);
     let inspected = match inspect(&node) {
@@ -290,7 +303,7 @@ fn inspect_volume(noted: Noted) -> Result<Option<LeftoverVolume>, (PathBuf, Guar
         return Ok(None);
     }
     let (owner, seen) = (Owner::Ended, Some(inspected));
-    Ok(Some(LeftoverVolume { device, file_system, pid, owner, is_kept, uuid, seen }))
+    Ok(Some(LeftoverVolume { device, file_system, pid, owner, is_kept, uuid, is_unfinished, seen }))
 }
 
 /// True if a disk that holds the noted UUID can be the noted disk. A disk that was plugged in again has another

@@ -37,23 +37,26 @@ fn options(file_system: &str) -> &'static [&'static str] {
     }
 }
 
-/// True if the file system on the device has files of others. False if it is not whole, as after a killed mkfs.
-/// Fails if another program writes to the device meanwhile.
-pub(super) fn exist(cleared: &mut Cleared, file_system: &str) -> Result<bool, ImageFault> {
+/// True if the file system on the device has files of others. False if mkfs was killed before it was whole
+/// (`is_unfinished`). Fails if it cannot be mounted otherwise, or if another program writes to the device meanwhile.
+pub(super) fn exist(cleared: &mut Cleared, file_system: &str, is_unfinished: bool) -> Result<bool, ImageFault> {
     // In a thread of its own, because its mount namespace ends with it.
-    let look = |cleared: &Cleared| thread::scope(|scope| scope.spawn(|| look(cleared, file_system)).join());
+    let look =
+        |cleared: &Cleared| thread::scope(|scope| scope.spawn(|| look(cleared, file_system, is_unfinished)).join());
     let failed = io::Error::other("the attempt failed");
     cleared.lend(look)?.unwrap_or_else(|_| Err(unseen(cleared, failed)))
 }
 
-fn look(cleared: &Cleared, file_system: &str) -> Result<bool, ImageFault> {
+fn look(cleared: &Cleared, file_system: &str, is_unfinished: bool) -> Result<bool, ImageFault> {
     let mounts = PrivateMounts::enter()?;
     let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "create a folder", source })?;
     let options: Vec<String> = options(file_system).iter().map(|&option| option.to_owned()).collect();
     let mut mounted = match mounts.mount(cleared, file_system, &options, &folder) {
         Ok(mounted) => mounted,
-        // Another program, or the rights of this process, prevent the mount. The file system may be whole.
-        Err(NotMounted { errno: errno @ (Errno::BUSY | Errno::PERM | Errno::ACCESS | Errno::NOMEM), .. }) => {
+        // Another program, or the rights of this process, may prevent the mount even of an unfinished file system.
+        Err(NotMounted { errno, .. })
+            if !is_unfinished || matches!(errno, Errno::BUSY | Errno::PERM | Errno::ACCESS | Errno::NOMEM) =>
+        {
             return Err(unseen(cleared, errno.into()));
         }
         Err(_) => return Ok(false),
@@ -92,6 +95,8 @@ fn unseen(cleared: &Cleared, source: io::Error) -> ImageFault {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use testkit::loop_disk::{Disk, Mounted};
     use testkit::{need_disk, run_tool};
 
@@ -112,17 +117,24 @@ mod tests {
             need_disk!(&tool);
             let disk = Disk::new(mib << 20);
             let at = tempfile::tempdir().expect("a folder");
-            let has = || {
+            let look = |is_unfinished| {
                 let before = bytes(&disk);
-                let inspected = inspect(disk.node()).expect("it can be looked at");
                 let permission = Permission::Destroy(format!("{mib} MiB"));
-                let mut cleared = Cleared::acquire(&inspected, &permission).expect("it is free");
-                let found = exist(&mut cleared, file_system).expect(file_system);
+                // A mount namespace of a test beside this one may still have the file system mounted.
+                let free = (0..600).find_map(|_| {
+                    let inspected = inspect(disk.node()).expect("it can be looked at");
+                    let cleared = Cleared::acquire(&inspected, &permission);
+                    cleared.inspect_err(|_| thread::sleep(Duration::from_millis(100))).ok()
+                });
+                let mut cleared = free.expect("it is free");
+                let found = exist(&mut cleared, file_system, is_unfinished);
                 drop(cleared);
                 assert!(bytes(&disk) == before, "{file_system}: something was written");
                 found
             };
-            assert!(!has(), "{file_system}: it cannot be mounted");
+            let has = || look(false).expect(file_system);
+            assert!(!look(true).expect(file_system), "{file_system}: mkfs never finished");
+            look(false).expect_err("it cannot be mounted, and may be damaged");
             run_tool(&tool, &["-q", force, disk.text()]);
             assert!(!has(), "{file_system}: it is empty");
             let change = |change: &dyn Fn(&Path) -> io::Result<()>| {
