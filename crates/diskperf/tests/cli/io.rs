@@ -358,12 +358,12 @@ fn simulated_machines_run_possible_patterns_and_refuse_others() {
     }
 }
 
-/// The disk takes 10 ms for a read, so at the end of the schedule it is late by a tenth.
+/// The disk takes 16.1 ms for a read, so at the end of the schedule it is late by 3 %.
 #[test]
 fn operations_that_are_late_at_the_end_of_the_schedule_count() {
     let cli = Cli::new();
-    let late = cell(&cli, "randread sim:flat --size 1MiB --time 2s --rate 110");
-    assert_eq!((&late["measured"], &late["rounds"][0]["ops"]), (&true.into(), &220.into()), "{late:#}");
+    let late = cell(&cli, "randread sim:flat --size 1MiB --time 2s --rate 64");
+    assert_eq!((&late["measured"], &late["rounds"][0]["ops"]), (&true.into(), &128.into()), "{late:#}");
 }
 
 /// A parameter of a cell, as a word.

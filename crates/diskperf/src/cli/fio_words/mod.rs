@@ -479,7 +479,7 @@ mod tests {
             ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
             ("--rw=randread --bs=64k --rate=1k", "diskperf uses --rate 1 for all"),
             ("--rw=read --runtime=60 --time_based", "--time_based: a diskperf round also ends at the end of"),
-            ("--rw=randread --size=1GiB --runtime=60", "without --time_based, fio also ends after --size"),
+            ("--rw=randread --size=1048576 --runtime=60", "without --time_based, fio also ends after --size"),
             ("commit --runtime=60 --time_based=1", "--time_based: a diskperf round also ends at the end of"),
         ] {
             let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
