@@ -118,7 +118,6 @@ mod tests {
             let disk = Disk::new(mib << 20);
             let at = tempfile::tempdir().expect("a folder");
             let look = |is_unfinished| {
-                let before = bytes(&disk);
                 let permission = Permission::Destroy(format!("{mib} MiB"));
                 // A mount namespace of a test beside this one may still have the file system mounted.
                 let free = (0..600).find_map(|_| {
@@ -127,6 +126,7 @@ mod tests {
                     cleared.inspect_err(|_| thread::sleep(Duration::from_millis(100))).ok()
                 });
                 let mut cleared = free.expect("it is free");
+                let before = bytes(&disk);
                 let found = exist(&mut cleared, file_system, is_unfinished);
                 drop(cleared);
                 assert!(bytes(&disk) == before, "{file_system}: something was written");
