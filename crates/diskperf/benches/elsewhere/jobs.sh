@@ -74,11 +74,12 @@ slower_up() {
     do_ mount -t ext4 /dev/mapper/slower /mnt/slower
 }
 
-# Prints the result file of a choice between the storage and the slower disk, with these names.
+# Prints the result file of a choice between the storage and the slower disk, with these names. The file is small and the
+# time short, because the slower disk takes 40 ms for each request.
 choice() {
     rm -f /tmp/job.json
-    diskperf choose "$1=/mnt/job" "$2=/mnt/slower" --only randread --only commit --budget 20s --yes --no-store --json \
-        -o /tmp/job.json
+    diskperf choose "$1=/mnt/job" "$2=/mnt/slower" --floor 0 --budget 60s --yes --no-store --json -o /tmp/job.json \
+        io randread --size 4MiB --time 1s
     status=$?
     sed 's/^ *//' /tmp/job.json
     return $status

@@ -8,8 +8,9 @@
 //!      visible, no such claim is unverified or false: the device's own counters agree. If it is not, every such claim
 //!      is unverified. In memory, every such claim has the warning `memory`;
 //!   4. if a device was made slow, the bottleneck of the tests that wait for it is the device, or the journal, which
-//!      waits for it. Or it is not measured. If one of two disks was made slow, the evidence names that disk. A disk
-//!      with a hidden limit may be `latency`, which is a known limit (docs/concepts/accuracy.md);
+//!      waits for it. Or it is not measured. A device that serves requests at the same time, each in the same time, is
+//!      `latency`. If one of two disks was made slow, the evidence names that disk. A disk with a hidden limit may be
+//!      `latency`, which is a known limit (docs/concepts/accuracy.md);
 //!   5. if the time of a request is known, the median of random reads is at least that, and at most half as much again:
 //!      the rest is the time of an emulated processor;
 //!   6. a choice between the storage and a slower disk never names that disk. If the storage is visible, its random
@@ -224,14 +225,14 @@ fn false_claim(sight: Sight, cell: &Value) -> Option<&'static str> {
 
 /// A bottleneck other than the slow device (4).
 fn false_bottleneck(slow: Slow, slow_disk: Option<&str>, cell: &Value) -> Option<&'static str> {
-    let is_hidden = matches!(slow, Slow::Limit | Slow::LimitOfOne);
+    let may_be_latency = slow != Slow::Delay;
     match cell["limited_by"]["what"].as_str() {
         Some("device" | "latency") if slow == Slow::LimitOfOne => {
             let evidence = cell["limited_by"]["evidence"].as_str().unwrap_or_default();
             let is_named = slow_disk.is_some_and(|disk| evidence.contains(disk));
             (!is_named).then_some("does not name the slow disk")
         }
-        Some("latency") if is_hidden => None,
+        Some("latency") if may_be_latency => None,
         Some("device" | "journal" | "n.m.") => None,
         _ => Some("has another bottleneck than the slow device"),
     }
@@ -305,7 +306,8 @@ fn deviations_of_a_document_are_found() {
     let bottleneck = |kind: Slow, names: &str, what: &str| slow(kind, names, 5, "/limited_by/what", json!(what));
     assert!(bottleneck(Slow::Limit, "vda", "cpu").contains("another bottleneck"));
     assert!(bottleneck(Slow::Delay, "vda", "latency").contains("another bottleneck"));
-    assert_eq!(bottleneck(Slow::Limit, "vda", "latency"), "");
+    assert_eq!([Slow::Limit, Slow::Service(20)].map(|slow| bottleneck(slow, "vda", "latency")), [""; 2]);
+    assert!(bottleneck(Slow::Service(20), "vda", "cpu").contains("another bottleneck"));
     assert_eq!(bottleneck(Slow::LimitOfOne, "vda vda", "device"), "");
     assert!(bottleneck(Slow::LimitOfOne, "vda vdb", "device").contains("does not name"));
     let time = |millis: u64| slow(Slow::Service(20), "vda", 4, "/latency_ns/p50", json!(millis * 1_000_000));
