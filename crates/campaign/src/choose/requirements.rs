@@ -148,7 +148,7 @@ impl Condition {
                 };
                 let (nanos, limit) = (at(part)?, time.0);
                 // Some operations may have used burst credits that came back. Without them, the percentile is higher,
-                // but not higher than the next one.
+                // but not higher than the next one. A share of them within the margin of comparisons does not matter.
                 let of_credits = 1.0 - (-cell.rest_excess(|_| true)).exp();
                 let next = PERCENTILES.iter().map(|(_, other)| *other).find(|other| *other > part).unwrap_or(part);
                 let is_short = |part| at(part).is_some_and(|nanos| nanos <= limit);
@@ -209,7 +209,8 @@ fn decided(cell: &Cell, rate: &Rate, scale: f64, least: f64) -> Option<bool> {
 const OF_CREDITS: f64 = 0.8;
 
 /// True if operations of an open loop are missing: more were due within the time than were done. The rest were so late
-/// that they never ran. The number of random starts in a time has the standard deviation of its root.
+/// that they never ran. With random starts (`poisson`), the number that is due varies: its standard deviation is its
+/// square root, and three deviations fewer prove nothing.
 fn is_late(cell: &Cell) -> bool {
     let (Some(rate), Some(millis)) = (cell.number("rate"), cell.number("within_ms")) else { return false };
     let (rounds, done) = cell.kept().fold((0, 0), |(rounds, done), round| (rounds + 1, done + round.ops));

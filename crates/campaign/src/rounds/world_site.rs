@@ -233,3 +233,28 @@ impl Late<'_> {
         self.timer.set(Some(self.deadline.until_stop(now.saturating_sub(self.simulated))));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use runner::execution::{ClaimedClock, perform};
+    use simulator::Machine;
+    use workload::OpKind;
+    use workload::programs::small_io;
+
+    use super::*;
+
+    #[test]
+    fn the_rate_of_a_timed_program_is_its_work() {
+        let program = small_io::random_read(1 << 20, 4096, 50, 1).within(Nanos::from_secs(100));
+        let mut machine = Machine::named("flat", 1).expect("the simplest machine");
+        let options = MeasureOptions { claim: ClaimedClock::Returned, timed: true, ceiling: false, live: None };
+        let Ok(mut result) = perform(&mut machine, &program, options);
+        let rate_with = |ops: u64, result: &mut ExecutionResult| {
+            result.phases[0].parts[0].tally.ops[OpKind::ReadAt as usize] = ops;
+            rate(&program, result)
+        };
+        let [half, whole] = [25, 50].map(|ops| rate_with(ops, &mut result).expect("it did work"));
+        assert_eq!(2.0 * half, whole);
+        assert_eq!(rate_with(0, &mut result), None);
+    }
+}

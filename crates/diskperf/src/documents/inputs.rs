@@ -30,10 +30,7 @@ static NAMES: Mutex<Names> = Mutex::new(Names::none());
 
 /// Refuses to read a file that is the output file.
 pub fn will_read(path: &Path) -> Result<(), PathFault> {
-    let Some(name) = Name::of(path) else { return Ok(()) };
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    names.read.push(name);
-    names.written.iter().try_for_each(|written| names.check(written))
+    add(path, |names| &mut names.read)
 }
 
 /// Refuses to read a machine file that is the output file. The name of a machine of diskperf's own is not a file.
@@ -52,9 +49,14 @@ pub fn will_measure(target: &TargetArgument) -> Result<(), PathFault> {
 
 /// Refuses a results database that is the output file. It may be created afterwards.
 pub fn will_store(path: &Path) -> Result<(), PathFault> {
+    add(path, |names| &mut names.databases)
+}
+
+/// Adds a name, and compares it with those of the output files.
+fn add(path: &Path, list: fn(&mut Names) -> &mut Vec<Name>) -> Result<(), PathFault> {
     let Some(name) = Name::of(path) else { return Ok(()) };
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    names.databases.push(name);
+    list(&mut names).push(name);
     names.written.iter().try_for_each(|written| names.check(written))
 }
 

@@ -201,7 +201,7 @@ impl Reason {
             Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(None) | Reason::UnseenWrites(_) => {
                 "check the device: lsblk --fs".to_owned()
             }
-            Reason::OtherFiles => "mount it and copy them to another disk".to_owned(),
+            Reason::OtherFiles => "mount it, copy them to another disk, and delete them here".to_owned(),
             Reason::Uncounted(Some(switch)) => format!("turn on I/O counting: echo 1 > {}", plain(switch)),
         }
     }

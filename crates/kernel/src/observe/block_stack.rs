@@ -9,25 +9,21 @@ use crate::observe::block_device::{Device, Number, number_in};
 use crate::sys::name::original;
 use crate::sys::read_limited;
 
+/// The folder with the kernel's devices.
+const SYS: &str = "/sys";
+
 /// The suffix that the kernel appends to the path of a file that has no name any more.
 const NAMELESS: &str = " (deleted)";
 
 /// Returns the device and all devices below it, each once, with the number of devices above it.
 pub(crate) fn under(top: &Device) -> Vec<(Device, u32)> {
-    under_in(Path::new("/sys"), top, &|file| {
-        let number = device_of(file)?;
-        Some((rustix::fs::major(number), rustix::fs::minor(number)))
-    })
+    under_in(Path::new(SYS), top, &device_of)
 }
 
 /// Returns the names of the devices directly below a device.
 pub(crate) fn below(device: &Device) -> Vec<String> {
-    let numbers = numbers_below(device, &|file| {
-        let number = device_of(file)?;
-        Some((rustix::fs::major(number), rustix::fs::minor(number)))
-    });
-    let sys = Path::new("/sys");
-    numbers.into_iter().filter_map(|(major, minor)| Some(Device::in_sys(sys, major, minor)?.name)).collect()
+    let numbers = numbers_below(device, &device_of).into_iter();
+    numbers.filter_map(|(major, minor)| Some(Device::in_sys(Path::new(SYS), major, minor)?.name)).collect()
 }
 
 /// As `under`, with another root. `device_of` returns the device that contains a file.
@@ -103,11 +99,12 @@ fn backing(text: &str) -> PathBuf {
 }
 
 /// The number of the device that contains a file.
-fn device_of(file: &Path) -> Option<u64> {
+fn device_of(file: &Path) -> Option<Number> {
     let metadata = file.metadata().ok()?;
     // A loop device may also be backed by a device.
     let is_device = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
-    Some(if is_device { metadata.rdev() } else { metadata.dev() })
+    let number = if is_device { metadata.rdev() } else { metadata.dev() };
+    Some((rustix::fs::major(number), rustix::fs::minor(number)))
 }
 
 /// The entries of a folder, sorted. Empty if the folder does not exist.

@@ -106,11 +106,11 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
                     ours.extend(["--name".into(), value.into()]);
                 }
             }
-            // In fio too, the last one counts.
             "direct" | "buffered" => {
                 let is_new = !ours.iter().any(|word| word == "--direct");
                 ours.extend((is_direct && is_new).then(|| "--direct".into()));
             }
+            // In fio too, the last one counts.
             "directory" => directory = Some(value),
             "filename" => file = Some(value),
             "rw" | "readwrite" => pattern = Some(OsString::from(value)),
