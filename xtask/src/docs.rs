@@ -14,7 +14,7 @@ pub fn run(writes: bool, measures: bool) -> Result<(), String> {
         match (writes, measures) {
             (_, true) => cargo.env("DISKPERF_DOCS", "measure"),
             (true, false) => cargo.env("DISKPERF_DOCS", "write"),
-            (false, false) => &mut cargo,
+            (false, false) => cargo.env("DISKPERF_DOCS", "all"),
         };
         process::run(&mut cargo)?;
     }

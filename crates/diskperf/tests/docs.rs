@@ -10,9 +10,11 @@
 //!      `<!-- measured, checked with: COMMAND -->` runs a quicker command instead of the first;
 //!   4. `<!-- recorded: FILE -->` shows the command of a recorded run with the output of `diskperf show FILE`; a filter
 //!      after FILE shortens it (`<!-- recorded: FILE | head -->`);
-//!   5. pictures that the commands of a page draw are compared too;
-//!   6. `docs/reference/commands.md` and `words.md` are generated as a whole: `tests/reference`;
-//!   7. an update changes only differing blocks, and all measured blocks if that is asked for.
+//!   5. a block that computes for many seconds (`<!-- slow -->`) is left out of `cargo xtask test`, which compares the
+//!      simulated tables that it varies (`tests/program/golden.rs`). `cargo xtask docs` runs it;
+//!   6. pictures that the commands of a page draw are compared too;
+//!   7. `docs/reference/commands.md` and `words.md` are generated as a whole: `tests/reference`;
+//!   8. an update changes only differing blocks, and all measured blocks if that is asked for.
 
 mod reference;
 mod shape;
@@ -27,7 +29,8 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// The variable that asks for an update: `write` updates differing blocks, `measure` all measured blocks too.
+/// The variable that asks for more: `all` compares slow blocks too, `write` also updates differing blocks, and `measure`
+/// all measured blocks too.
 const MODE: &str = "DISKPERF_DOCS";
 
 /// The pages outside of `docs`.
@@ -76,8 +79,8 @@ struct Call {
 enum Piece {
     /// Lines outside of blocks.
     Text(String),
-    /// A block: whether it is measured, the command that is run instead of the first, and its calls.
-    Block { measured: bool, checked_with: Option<String>, calls: Vec<Call> },
+    /// A block: whether it is measured or slow, the command that is run instead of the first, and its calls.
+    Block { measured: bool, slow: bool, checked_with: Option<String>, calls: Vec<Call> },
 }
 
 /// A page in its pieces.
@@ -98,7 +101,8 @@ fn pieces(page: &str, text: &str) -> Vec<Piece> {
             let said = comment.trim_start_matches("<!-- ").trim_end_matches(" -->");
             let recorded = said.strip_prefix("recorded: ").map(|file| format!("diskperf show {file}"));
             let checked_with = said.strip_prefix("measured, checked with: ").map(str::to_owned).or(recorded);
-            pieces.push(Piece::Block { measured: said.starts_with("measured"), checked_with, calls });
+            let (measured, slow) = (said.starts_with("measured"), said == "slow");
+            pieces.push(Piece::Block { measured, slow, checked_with, calls });
             pieces.push(Piece::Text(String::new()));
         } else if let Some(Piece::Text(text)) = pieces.last_mut() {
             *text += &format!("{line}\n");
@@ -177,7 +181,10 @@ fn check(page: &str, writes: bool) -> Vec<String> {
     let ground = Ground::for_page(page);
     let mut wrong = Vec::new();
     for piece in &mut pieces {
-        let Piece::Block { measured, checked_with, calls } = piece else { continue };
+        let Piece::Block { measured, slow, checked_with, calls } = piece else { continue };
+        if *slow && env::var_os(MODE).is_none() {
+            continue;
+        }
         for (index, call) in calls.iter_mut().enumerate() {
             let other = checked_with.as_ref().filter(|_| index == 0);
             let mut printed = ground.prints(other.unwrap_or(&call.command));
@@ -285,7 +292,7 @@ fn recorded_runs_have_the_commands_on_the_pages() {
     }
     for page in pages() {
         for piece in pieces(&page, &read(&page)) {
-            let Piece::Block { measured: false, checked_with: Some(shown), calls } = piece else { continue };
+            let Piece::Block { measured: false, checked_with: Some(shown), calls, .. } = piece else { continue };
             let command = RECORDED.iter().find(|(name, _)| shown.contains(&format!(" docs/{name}"))).map(|run| run.1);
             assert_eq!(Some(calls[0].command.trim_start_matches("sudo ")), command, "{page}");
         }
