@@ -102,11 +102,12 @@ mod tests {
 
     use super::*;
     use crate::guard::{Permission, inspect};
-    use crate::sys::read_limited;
 
-    fn bytes(disk: &Disk) -> Option<Vec<u8>> {
-        let file = read_limited::open(&disk.file).expect("its file");
-        read_limited::bytes(file, units::Bytes::mib(512)).expect("its bytes")
+    /// Compares the bytes of the disk with those of this copy. Two tools, because they skip holes, and because tests are
+    /// not optimised.
+    fn is_same(disk: &Disk, copy: &Path) -> bool {
+        let files = [&*disk.file, copy].map(|file| file.to_str().expect("a plain path"));
+        testkit::run(Path::new("cmp"), Path::new("/"), &files).status == Some(0)
     }
 
     #[test]
@@ -126,10 +127,14 @@ mod tests {
                     cleared.inspect_err(|_| thread::sleep(Duration::from_millis(100))).ok()
                 });
                 let mut cleared = free.expect("it is free");
-                let before = bytes(&disk);
+                let copy = at.path().join("copy");
+                run_tool(
+                    "cp",
+                    &["--sparse=always", disk.file.to_str().expect("a plain path"), &copy.to_string_lossy()],
+                );
                 let found = exist(&mut cleared, file_system, is_unfinished);
                 drop(cleared);
-                assert!(bytes(&disk) == before, "{file_system}: something was written");
+                assert!(is_same(&disk, &copy), "{file_system}: something was written");
                 found
             };
             let has = || look(false).expect(file_system);
