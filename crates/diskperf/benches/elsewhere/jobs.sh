@@ -78,7 +78,7 @@ slower_up() {
 # time short, because the slower disk takes 40 ms for each request.
 choice() {
     rm -f /tmp/job.json
-    diskperf choose "$1=/mnt/job" "$2=/mnt/slower" --floor 0 --budget 60s --yes --no-store --json -o /tmp/job.json \
+    diskperf choose "$1=/mnt/job" "$2=/mnt/slower" --floor 0 --budget 120s --yes --no-store --json -o /tmp/job.json \
         io randread --size 4MiB --time 1s
     status=$?
     sed 's/^ *//' /tmp/job.json
