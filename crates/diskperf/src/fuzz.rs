@@ -292,7 +292,7 @@ fn fuzz_values_of_documents() {
         compared(&document, &original);
         if cells.is_empty() { "no cells" } else { "cells" }.to_owned()
     };
-    fuzz(&Subject::new("values of documents", examples, read));
+    fuzz(&Subject::new("values of documents", examples, read).slow());
 }
 
 /// Collects the JSON pointers of all values.

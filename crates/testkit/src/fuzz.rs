@@ -29,12 +29,15 @@ pub const SECONDS: &str = "DISKPERF_FUZZ_SECONDS";
 /// The environment variable with the seed.
 pub const SEED: &str = "DISKPERF_FUZZ_SEED";
 
-/// The number of inputs of a subject if no time is given: the same ones on every machine. The slowest subjects, which
-/// read about 300 per second unoptimised, take some seconds. `cargo xtask prove` feeds each subject for a minute.
+/// The number of inputs of a subject if no time is given: the same ones on every machine. Subjects that
+/// read about 300 per second unoptimised take some seconds. `cargo xtask prove` feeds each subject for a minute.
 const USUAL: u64 = 1000;
 
 /// The number of inputs of a fast subject: at most three seconds at 4000 per second unoptimised.
 const MANY: u64 = 10_000;
+
+/// The number of inputs of a slow subject: about five seconds at 50 per second unoptimised.
+const FEW: u64 = 250;
 
 /// The longest call. All inputs are small, so a call that takes longer hangs, even on a busy machine.
 const SLOW: Duration = Duration::from_secs(120);
@@ -120,6 +123,11 @@ impl Subject {
     /// Marks the subject as fast: it gets ten times as many inputs.
     pub fn fast(self) -> Subject {
         Subject { inputs: MANY, ..self }
+    }
+
+    /// Marks the subject as slow: it gets a quarter of the inputs.
+    pub fn slow(self) -> Subject {
+        Subject { inputs: FEW, ..self }
     }
 
     /// Returns the outcome of an input, or the message of the panic.

@@ -67,7 +67,7 @@ fn is_chosen(name: &str, usual: &[&str]) -> bool {
 
 /// The stacks that `cargo xtask test` tries on Linux 6.1. With those on 6.12, they have the most situations per second
 /// (measured).
-const USUAL_ON_6_1: [&str; 2] = ["removed", "bcache"];
+const USUAL_ON_6_1: [&str; 1] = ["removed"];
 
 /// The stacks that `cargo xtask test` tries on Linux 6.12.
 const USUAL_ON_6_12: [&str; 1] = ["partitions"];
