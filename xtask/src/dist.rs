@@ -7,10 +7,9 @@
 //!      not distributed;
 //!   3. the manual pages and completions of the package are those that the program itself prints;
 //!   4. the results are in `target/dist` under names with version and machine; nothing is installed;
-//!   5. `cargo xtask test` tests a program that is compiled faster: for the same target, but with the settings of the
-//!      other tests, whose procedural macros and build scripts it shares. So it checks neither the size nor the code of
-//!      the distributed program, and makes no package. This task checks size and package. `cargo xtask prove` runs the
-//!      same tests on the distributed program (experiments `dist` and `commands`).
+//!   5. `cargo xtask test` does not build it, because it would compile everything for another target: a fifth of the
+//!      CPU time of a fresh clone. This task checks size and package. `cargo xtask prove` runs tests on the program
+//!      (experiments `dist` and `commands`).
 
 mod deb;
 mod elf;
@@ -66,32 +65,8 @@ const HOST: &str = "x86_64-unknown-linux-gnu";
 /// The machine in Debian's terms, and in general terms.
 const MACHINE: (&str, &str) = ("amd64", "x86_64");
 
-/// The settings of a build (5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// For users: small.
-    Distributed,
-    /// For `cargo xtask test`: compiled faster.
-    Tested,
-}
-
-impl Profile {
-    /// The profile of Cargo.toml.
-    fn name(self) -> &'static str {
-        match self {
-            Profile::Distributed => "dist",
-            Profile::Tested => "dev",
-        }
-    }
-
-    /// The folder in `target` with the program.
-    fn folder(self) -> &'static str {
-        match self {
-            Profile::Distributed => "dist",
-            Profile::Tested => testkit::DIST_TEST,
-        }
-    }
-}
+/// The folder in `target` with the program and its package.
+const FOLDER: &str = "dist";
 
 /// Builds the program and its package, and prints their sizes and paths.
 pub fn run() -> Result<(), String> {
@@ -100,7 +75,7 @@ pub fn run() -> Result<(), String> {
         return Err("there is no dpkg-deb to check the package; to install it: apt-get install dpkg".to_owned());
     }
     deny::run()?;
-    let program = make(Profile::Distributed)?;
+    let program = make()?;
     let version = version(&program)?;
     let package = program.with_file_name(format!("diskperf_{version}_{}.deb", MACHINE.0));
     deb::pack(&program, &version, &licences::list(TARGET)?, &package)?;
@@ -122,20 +97,20 @@ pub fn possible() -> Result<(), String> {
     rust_targets::provide(TARGET)
 }
 
-/// Builds the program with these settings. Returns its path in the folder of the profile.
-pub fn make(profile: Profile) -> Result<PathBuf, String> {
-    let built = build(profile)?;
+/// Builds the program. Returns its path in `target/dist`.
+pub fn make() -> Result<PathBuf, String> {
+    let built = build()?;
     let bytes = fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
     // 2
     if !elf::is_static(&bytes) {
         return Err(format!("{} asks for an interpreter: it is not static", built.display()));
     }
-    if profile == Profile::Distributed && bytes.len() as u64 > MOST {
+    if bytes.len() as u64 > MOST {
         return Err(format!("{} has {} bytes, more than {MOST}", built.display(), bytes.len()));
     }
     // 4
     let version = version(&built)?;
-    let folder = process::root().join("target").join(profile.folder());
+    let folder = process::root().join("target").join(FOLDER);
     let failed = |error| format!("cannot write to {}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(failed)?;
     let program = folder.join(format!("diskperf-{version}-{}-linux-musl", MACHINE.1));
@@ -144,24 +119,17 @@ pub fn make(profile: Profile) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// Builds the program with these settings. Returns the path that cargo reports.
-fn build(profile: Profile) -> Result<PathBuf, String> {
-    let mut command = process::cargo(&["rustc", "--quiet", "--profile", profile.name(), "--package", "diskperf"]);
+/// Builds the program. Returns the path that cargo reports.
+fn build() -> Result<PathBuf, String> {
+    let mut command = process::cargo(&["rustc", "--quiet", "--profile", "dist", "--package", "diskperf"]);
     command.args(["--bin", "diskperf", "--target", TARGET]);
     // 1
     command.env("CC_x86_64_unknown_linux_musl", COMPILER).env("CFLAGS_x86_64_unknown_linux_musl", C_FLAGS);
     command.env("LIBSQLITE3_FLAGS", UNUSED_IN_SQLITE);
     let script = format!("link-arg=-Wl,-T,{}", process::root().join(NO_WAY_OUT).display());
-    let flags = match profile {
-        Profile::Distributed => {
-            let folder = format!("link-arg=-B{}", linker_folder()?.display());
-            vec![script, "link-arg=-Wl,--no-eh-frame-hdr".to_owned(), folder, LINKER.to_owned(), FOLDED.to_owned()]
-        }
-        // Guests keep the program in memory.
-        Profile::Tested => vec!["strip=symbols".to_owned()],
-    };
-    let mut arguments = vec!["--", "-C", FIXED];
-    arguments.extend(flags.iter().flat_map(|flag| ["-C", flag]));
+    let folder = format!("link-arg=-B{}", linker_folder()?.display());
+    let flags = [FIXED, &script, "link-arg=-Wl,--no-eh-frame-hdr", &folder, LINKER, FOLDED];
+    let arguments = [&["--"][..], &flags.map(|flag| ["-C", flag]).concat()].concat();
     let built = executables::build(command, &arguments)?;
     built.program.ok_or_else(|| "cargo has not built the program diskperf".to_owned())
 }

@@ -5,6 +5,7 @@
 //! the modules, so a new one needs no entry here.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,6 +19,19 @@ pub struct Built {
     pub program: Option<PathBuf>,
     /// Test files.
     pub tests: Vec<TestFile>,
+}
+
+impl Built {
+    /// Copies the program without its symbols into a folder of its own in `target`: for tests that boot it in guests,
+    /// which keep it in memory, and for those that count its instructions. Returns the folder.
+    pub fn stripped(&self) -> Result<PathBuf, String> {
+        let program = self.program.as_ref().ok_or("cargo has not built the program diskperf")?;
+        let folder = process::root().join("target").join(testkit::STRIPPED);
+        fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        let copy = folder.join(format!("diskperf-{}-stripped", env!("CARGO_PKG_VERSION")));
+        process::run(process::bounded(Path::new("strip"), process::LONGEST).arg("-o").args([&copy, program]))?;
+        Ok(folder)
+    }
 }
 
 /// A built test file: a test binary, or a module of one.

@@ -9,7 +9,7 @@ use crate::{bridge, process};
 const LIBCLANG: &str = "libclang";
 
 /// A tool or a file, and the package in Debian and its derivatives that contains it.
-const NEEDED: [(&str, &str); 20] = [
+const NEEDED: [(&str, &str); 19] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -19,7 +19,6 @@ const NEEDED: [(&str, &str); 20] = [
     ("strace", "strace"),
     ("valgrind", "valgrind"),
     ("groff", "groff-base"),
-    ("musl-gcc", "musl-tools"),
     ("fio", "fio"),
     ("/usr/share/doc/fio/examples/flow.fio", "fio-examples"),
     ("chromium", "chromium"),
@@ -94,7 +93,6 @@ mod tests {
                 "strace",
                 "valgrind",
                 "groff-base",
-                "musl-tools",
                 "fio",
                 "fio-examples",
                 "chromium",

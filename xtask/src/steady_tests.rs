@@ -25,7 +25,6 @@ use clap::Args;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::dist::Profile;
 use crate::executables::{self, Built, TestFile};
 use crate::test::Turn;
 use crate::unprivileged::Repetition;
@@ -53,7 +52,7 @@ pub struct Arguments {
     /// Number of runs of all tests.
     #[arg(long, default_value_t = 3)]
     runs: u32,
-    /// Test files to run, as in cli_command,kernel [default: all]. The static program is built only if they need it.
+    /// Test files to run, as in cli_command,kernel [default: all].
     #[arg(long, value_delimiter = ',')]
     files: Vec<String>,
     /// The caller has created the condition.
@@ -73,17 +72,12 @@ fn surround(arguments: &Arguments) -> Result<(), String> {
         println!("{}", json!({ "steady_tests": arguments.condition.to_string(), prove::NOT_MEASURED: reason }));
         return Ok(());
     }
-    executables::tests(&["--workspace"])?;
-    let is_needed = test::DIST.iter().any(|file| arguments.wants(file));
-    let program = if is_needed { test::make_dist(Profile::Tested)? } else { None };
+    let stripped = executables::tests(&["--workspace"])?.stripped()?;
     let surroundings = Surroundings::make(arguments.condition, &prove::folder()?)?;
     let this = env::current_exe().map_err(|error| format!("cannot name this program: {error}"))?;
     let mut command = surroundings.command(&this);
     command.arg("steady-tests").args(env::args_os().skip(2)).arg("--inside");
-    if let Some(folder) = program.as_ref().and_then(|program| program.parent()) {
-        command.env(testkit::DIST, folder);
-    }
-    process::run(&mut command)
+    process::run(command.env(testkit::DIST, stripped))
 }
 
 impl Arguments {

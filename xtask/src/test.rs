@@ -3,7 +3,7 @@
 //!
 //! Policy of the tests:
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
-//!      The static program is built next to them, and then the documentation;
+//!      The documentation is built next to them;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Tests that boot guests, also one
 //!      at a time, and test files that only compute run next to these;
 //!   3. then tests that share the disks with no other, such as those that count what disks do, run one at a time. A
@@ -20,13 +20,12 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::dist::Profile;
 use crate::executables::{self, Built, TestFile};
 use crate::libtest::Totals;
 use crate::skipped_tests::{self, Run, Scope};
 use crate::test_jobs::{self, Build, Done, Job};
 use crate::unprivileged::{self, Repetition};
-use crate::{bridge, dist, guests, packages, process, tidy};
+use crate::{bridge, guests, packages, process, tidy};
 
 /// A step: its heading and its function.
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
@@ -60,13 +59,12 @@ const ALONE: [(&str, &str); 5] = [
 const IN_GUESTS: [&str; 2] = ["guests_guard", "guest"];
 
 /// Test files that run one at a time, and share the disks with no other (3), each with the reason.
-const ALONE_ON_DISKS: [(&str, &str); 3] = [
+const ALONE_ON_DISKS: [(&str, &str); 2] = [
     ("blind_spots", "counts what all disks of the machine do meanwhile"),
-    ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
 ];
 
-/// Test files that use no disk (3): these count the instructions of the static program on files in memory.
+/// Test files that use no disk (3): these count the instructions of the program on files in memory.
 const IN_MEMORY: [&str; 1] = ["commands"];
 
 /// Test files that run with nothing next to them (4), each with the reason.
@@ -109,10 +107,6 @@ const LONGEST: [&str; 15] = [
     "slow_disk",
     "cli_io",
 ];
-
-/// The test files of the static program. They skip themselves if it does not exist. Here they test a program that
-/// is compiled faster than the distributed one (`dist.rs`, 5).
-pub const DIST: [&str; 3] = ["dist", "commands", "guests_guard"];
 
 /// The number of slowest test files that are printed at the end.
 const SLOWEST: usize = 10;
@@ -179,7 +173,7 @@ impl Results {
     fn skipped(&mut self, scope: Scope, skips: &str) {
         let skips = skipped_tests::parse(skips);
         self.totals.passed = self.totals.passed.saturating_sub(skips.len() as u64);
-        self.runs.push(Run::Ended(scope, skips));
+        self.runs.push(Run(scope, skips));
     }
 
     /// As `skipped`, with the skips in a file.
@@ -241,7 +235,7 @@ fn build(results: &mut Results) -> Result<(), String> {
     };
     let named =
         ALONE.iter().chain(&ALONE_ON_DISKS).chain(&LAST).map(|(name, _)| *name).chain(IN_GUESTS).chain(IN_MEMORY);
-    let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain(unprivileged::NOT_REPEATED);
+    let listed = named.chain(COMPUTING).chain(LONGEST).chain(unprivileged::NOT_REPEATED);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
     if unknown.is_empty() { Ok(()) } else { Err(format!("no test file is called {}", unknown.join(" or "))) }
@@ -253,72 +247,32 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
-    let (mut built, mut documented) = (Ok(PathBuf::new()), Ok(()));
-    let build: Build = Box::new(|| in_the_gaps(|| (built, documented) = (program_for_tests(), documentation())));
+    let stripped = results.built.as_ref().ok_or("nothing is built")?.stripped()?;
+    let mut documented = Ok(());
+    let build: Build = Box::new(|| documented = in_the_gaps(documentation));
     // 1
     let beside = results.run(vec![(jobs, at_once())], vec![build]);
-    let (built, unbuilt) = built.map_or_else(|why| (None, Some(why)), |folder| (Some(folder), None));
     // 2, 3, 4
     let later = LATER.map(|turns| {
         let queue = |group: &Turn| {
             let mut jobs = results.jobs(&all, |test| turn(test) == *group);
-            // The tests of a program that could not be built skip themselves.
-            if let Some(folder) = &built {
-                jobs.iter_mut().for_each(|job| {
-                    job.command.env(testkit::DIST, folder);
-                });
-            }
+            jobs.iter_mut().for_each(|job| {
+                job.command.env(testkit::DIST, &stripped);
+            });
             (jobs, 1)
         };
         let queues = turns.iter().map(queue).collect();
         results.run(queues, Vec::new())
     });
     let skipped = results.skipped_in(Scope::Everything, &all);
-    if let Some(why) = &unbuilt {
-        let tests = results.built.iter().flat_map(|built| &built.tests);
-        let of_dist = tests.filter(|test| DIST.contains(&test.name.as_str())).map(TestFile::path);
-        results.runs.push(Run::Never(Scope::Files(of_dist.collect()), why.reason().to_owned()));
-    }
     if let Some(repetition) = repetition {
         let files = repetition.files().iter().map(TestFile::path).collect();
         results.skipped(Scope::Files(files), &repetition.skips()?);
     }
     // 5
-    let mut failed: Vec<String> = unbuilt.into_iter().filter_map(Unbuilt::failure).collect();
-    failed.extend([beside, documented, skipped].into_iter().chain(later).filter_map(Result::err));
+    let all = [beside, documented, skipped].into_iter().chain(later);
+    let failed: Vec<String> = all.filter_map(Result::err).collect();
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
-}
-
-/// The reason why there is no static program.
-#[derive(Debug)]
-enum Unbuilt {
-    /// The build is not possible here.
-    Impossible(String),
-    /// It failed.
-    Failed(String),
-}
-
-impl Unbuilt {
-    /// The first line of the reason.
-    fn reason(&self) -> &str {
-        let (Unbuilt::Impossible(reason) | Unbuilt::Failed(reason)) = self;
-        reason.lines().next().unwrap_or_default()
-    }
-
-    fn failure(self) -> Option<String> {
-        match self {
-            Unbuilt::Impossible(_) => None,
-            Unbuilt::Failed(message) => Some(message),
-        }
-    }
-}
-
-/// Builds the static program for its tests. Returns its folder.
-fn program_for_tests() -> Result<PathBuf, Unbuilt> {
-    dist::possible().map_err(Unbuilt::Impossible)?;
-    let program = dist::make(Profile::Tested);
-    let program = program.map_err(|message| Unbuilt::Failed(format!("the static build failed: {message}")))?;
-    Ok(program.parent().expect("a folder").to_owned())
 }
 
 /// The number of test files that run at once (1).
@@ -407,28 +361,9 @@ fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Builds the static program with these settings; `None` if that is not possible here.
-pub fn make_dist(profile: Profile) -> Result<Option<PathBuf>, String> {
-    match dist::possible() {
-        Ok(()) => dist::make(profile).map(Some),
-        Err(reason) => {
-            println!("the static program cannot be built here: {reason}");
-            Ok(None)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn failed_builds_give_a_reason_and_impossible_ones_are_no_failure() {
-        let failed = Unbuilt::Failed("no linker\nmore".to_owned());
-        let impossible = Unbuilt::Impossible("no musl".to_owned());
-        assert_eq!([failed.reason(), impossible.reason()], ["no linker", "no musl"]);
-        assert_eq!((failed.failure().as_deref(), impossible.failure()), (Some("no linker\nmore"), None));
-    }
 
     #[test]
     fn long_test_files_start_first_with_and_without_rights() {

@@ -29,8 +29,8 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// The variable that asks for more: `all` compares slow blocks too, `write` also updates differing blocks, and `measure`
-/// all measured blocks too.
+/// The variable that asks for more: `all` compares slow blocks too, `write` also updates differing blocks, and
+/// `measure` all measured blocks too.
 const MODE: &str = "DISKPERF_DOCS";
 
 /// The pages outside of `docs`.

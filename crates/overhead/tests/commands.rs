@@ -1,17 +1,17 @@
-//! The cost of whole commands: instructions of the static program, counted by valgrind, so that the figure is the same
-//! on a busy machine. `cargo xtask test` counts those of a program that is compiled faster than the distributed one.
-//! `cargo xtask prove commands` counts those of the distributed program. The limits of simulations differ.
+//! The cost of whole commands in instructions, counted by valgrind, so that the figure is the same on a busy machine.
+//! `cargo xtask test` counts those of the program that it tests, without its symbols. `cargo xtask prove commands`
+//! counts those of the distributed program. The limits differ.
 
 mod scale;
 mod valgrind;
 
 use std::path::Path;
 
-/// Maximum instructions of `write_8192 FILE`, from start to exit.
-const ALLOWED_PROGRAM: u64 = 3_000_000;
+/// Maximum instructions of `write_8192 FILE`, from start to exit. The second count is 2.96 million (printed by this
+/// test), of which the C library's loader has a part that differs from library to library.
+const ALLOWED_PROGRAM: Limits = Limits { distributed: 3_000_000, tested: 4_000_000 };
 
-/// Maximum instructions of `diskperf --version`: of the distributed program (3.02 million, printed by this test), and
-/// of that of `cargo xtask test`.
+/// The same for `diskperf --version`: 3.02 and 4.99 million.
 const ALLOWED_START: Limits = Limits { distributed: 3_100_000, tested: 6_000_000 };
 
 /// Maximum instructions to simulate one machine once for all its cells of the paper's tables: four programs, two
@@ -20,11 +20,11 @@ const ALLOWED_START: Limits = Limits { distributed: 3_100_000, tested: 6_000_000
 const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 275_200_000), ("vax750-uda50", 279_800_000)];
 
 /// The same for the program of `cargo xtask test`. One machine, because each takes 12 CPU seconds. The limit is a
-/// fiftieth above the count, 361.3 million (printed by this test).
+/// fiftieth above the count, 362.4 million (printed by this test).
 const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 368_500_000)];
 
-/// The limits of a count: of the distributed program, which is built for size, and of that of `cargo xtask test`, which
-/// is built fast.
+/// The limits of a count: of the distributed program, which is static and built for size, and of that of `cargo xtask
+/// test`, which is built fast.
 #[derive(Clone, Copy)]
 struct Limits {
     distributed: u64,
@@ -40,11 +40,11 @@ impl Limits {
 
 /// True for the program of `cargo xtask test`.
 fn is_tested(program: &str) -> bool {
-    Path::new(program).parent().is_some_and(|folder| folder.ends_with(testkit::DIST_TEST))
+    Path::new(program).parent().is_some_and(|folder| folder.ends_with(testkit::STRIPPED))
 }
 
-/// The path of the static program. Without it, or without valgrind, the test is skipped.
-macro_rules! static_program {
+/// The path of the program. Without it, or without valgrind, the test is skipped.
+macro_rules! built_program {
     () => {
         match crate::program() {
             Ok(program) => program,
@@ -52,11 +52,11 @@ macro_rules! static_program {
         }
     };
 }
-use static_program;
+use built_program;
 
 /// The path of the program, or the reason for which nothing can be counted.
 fn program() -> Result<String, &'static str> {
-    let program = testkit::dist_file(testkit::PROGRAM_END).ok_or(testkit::NOTHING_MADE)?;
+    let program = testkit::dist_program().ok_or(testkit::NOTHING_MADE)?;
     if !testkit::has_tool("valgrind") {
         return Err("valgrind is not installed");
     }
@@ -65,16 +65,16 @@ fn program() -> Result<String, &'static str> {
 
 #[test]
 fn a_program_of_1983_starts_and_ends_cheaply() {
-    let program = static_program!();
+    let program = built_program!();
     let folder = valgrind::scratch(0);
     let counted = valgrind::count(&[&program, "write_8192", &folder.path().join("file").to_string_lossy()]);
     println!("{{\"program\": \"write_8192\", \"instructions\": {counted}}}");
-    assert!(counted <= ALLOWED_PROGRAM, "{counted} instructions");
+    assert!(counted <= ALLOWED_PROGRAM.of(&program), "{counted} instructions");
 }
 
 #[test]
 fn the_program_starts_cheaply() {
-    let program = static_program!();
+    let program = built_program!();
     let counted = valgrind::count(&[&program, "--version"]);
     println!("{{\"program\": \"--version\", \"instructions\": {counted}}}");
     assert!(counted <= ALLOWED_START.of(&program), "{counted} instructions");
@@ -83,7 +83,7 @@ fn the_program_starts_cheaply() {
 /// One machine per kind of controller, with one starting position of the platters.
 #[test]
 fn the_tables_of_1983_are_simulated_cheaply() {
-    let program = static_program!();
+    let program = built_program!();
     let machines: &[(&str, u64)] = if is_tested(&program) { &ALLOWED_MACHINE_TESTED } else { &ALLOWED_MACHINES };
     for &(machine, allowed) in machines {
         let words = [&program, "simulate", machine, "classic1983", "--phases", "1", "--no-store"];

@@ -37,19 +37,15 @@ pub const SKIPS: &str = "DISKPERF_SKIPS";
 /// The environment variable with the program under test, if it is not the one just built.
 pub const PROGRAM: &str = "DISKPERF_BIN";
 
-/// The environment variable with the folder of the files that `cargo xtask dist` or `cargo xtask test` made.
+/// The environment variable with the folder of the program that `cargo xtask dist` built, or that `cargo xtask test`
+/// stripped of its symbols.
 pub const DIST: &str = "DISKPERF_DIST";
 
-/// The folder in `target` with the static program of `cargo xtask test`, which is compiled faster than the distributed
-/// one.
-pub const DIST_TEST: &str = "dist-test";
+/// The folder in `target` with the program that `cargo xtask test` stripped.
+pub const STRIPPED: &str = "stripped";
 
-/// The end of the program's file name in that folder.
-pub const PROGRAM_END: &str = "-linux-musl";
-
-/// The reason to skip a test of the files in that folder.
-pub const NOTHING_MADE: &str =
-    "DISKPERF_DIST does not name a folder with the static program: cargo xtask test builds and tests it";
+/// The reason to skip a test of the program in that folder.
+pub const NOTHING_MADE: &str = "DISKPERF_DIST does not name a folder with the program: cargo xtask test makes one";
 
 /// Folders of administration tools, which are not on the search path of every user.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -110,13 +106,12 @@ pub fn program(built: &str) -> PathBuf {
     env::var_os(PROGRAM).map_or_else(|| PathBuf::from(built), PathBuf::from)
 }
 
-/// Returns the file of the static program or package for this version, by the end of its name. `None` if the
-/// environment does not name the folder.
-pub fn dist_file(end: &str) -> Option<PathBuf> {
+/// Returns the program of this version in the folder that the environment names; `None` if it names none.
+pub fn dist_program() -> Option<PathBuf> {
     let folder = PathBuf::from(env::var_os(DIST)?);
-    let version = env!("CARGO_PKG_VERSION");
-    let name = names_in(&folder).into_iter().find(|name| name.contains(version) && name.ends_with(end));
-    Some(folder.join(name.unwrap_or_else(|| panic!("no {end} of {version} in {}", folder.display()))))
+    let begin = format!("diskperf-{}-", env!("CARGO_PKG_VERSION"));
+    let name = names_in(&folder).into_iter().find(|name| name.starts_with(&begin));
+    Some(folder.join(name.unwrap_or_else(|| panic!("no {begin} in {}", folder.display()))))
 }
 
 /// The folder in `target` with the bridge for each MPI library.

@@ -1,5 +1,4 @@
-//! Runs the tests of the static program on the distributed one. `cargo xtask test` runs them on a program that is
-//! compiled faster.
+//! Runs the tests of the distributed program.
 
 use serde_json::Value;
 
@@ -16,7 +15,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         "--quiet",
         "--package",
         "diskperf",
-        "--test",
+        "--bench",
         "dist",
         "--",
         "--nocapture",

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::guest::{Guest, GuestDisk, Kernel, Plan};
+use testkit::guest::{Guest, GuestDisk, Kernel, Plan, installed_as};
 
 use crate::blank_disks::{self, CONTROLLERS};
 use crate::storages::{
@@ -122,7 +122,7 @@ fn boot(machine: &Machine, hardware: Hardware) -> Result<Guest, String> {
         tools: TOOLS.into(),
         modules,
         unloaded: vec!["null_blk"],
-        files: vec![("/bin/diskperf".to_owned(), machine.program.to_owned())],
+        files: installed_as("/bin/diskperf", machine.program)?,
         script: concat!(include_str!("../../tests/guests/steps.sh"), include_str!("jobs.sh")).to_owned(),
         disks: disks.collect(),
         arguments: CONTROLLERS.map(str::to_owned).into_iter().chain(hardware.arguments).collect(),

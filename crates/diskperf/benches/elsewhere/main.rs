@@ -1,4 +1,4 @@
-//! The static program in guests: jobs on storage that this machine does not have, on two kernels, and power cuts.
+//! The program in guests: jobs on storage that this machine does not have, on two kernels, and power cuts.
 //! Prints lines of JSON, which `cargo xtask prove elsewhere-jobs elsewhere-power` judges. Needs root, QEMU and the
 //! kernels that `cargo xtask test` downloads. Takes more than an hour.
 //!
@@ -32,7 +32,7 @@ fn main() {
 
 /// Runs a part. The error is the reason why that is not possible here.
 fn run(part: &str, words: &[String]) -> Result<(), String> {
-    let program = testkit::dist_file(testkit::PROGRAM_END).ok_or(testkit::NOTHING_MADE)?;
+    let program = testkit::dist_program().ok_or(testkit::NOTHING_MADE)?;
     match part {
         "power" if !testkit::is_root() || !Path::new("/dev/fuse").exists() => {
             return Err("needs root and /dev/fuse".to_owned());

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use kernel::PrivateMounts;
 use serde_json::{Value, json};
 use testkit::fuse::{Knobs, OneFile};
-use testkit::guest::{Guest, GuestDisk, Kernel, Plan, SILENCE, unnamed};
+use testkit::guest::{Guest, GuestDisk, Kernel, Plan, SILENCE, installed_as, unnamed};
 use testkit::write_cache::{Fate, Moment, WriteCache};
 use units::Prng;
 
@@ -58,10 +58,12 @@ impl Computer<'_> {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("log");
         fs::write(&path, log).expect("the log");
+        let mut files = installed_as("/bin/diskperf", self.program).expect("the program");
+        files.push(("/log".to_owned(), path));
         let plan = Plan {
             tools: vec!["mkfs.ext4"],
             modules: vec!["virtio_pci", "virtio_blk"],
-            files: vec![("/bin/diskperf".to_owned(), self.program.to_owned()), ("/log".to_owned(), path)],
+            files,
             // 1
             disks: vec![GuestDisk::on_path(&self.disk.file(), "virtio-blk-pci").with_drive("file.locking=off")],
             ..Plan::default()

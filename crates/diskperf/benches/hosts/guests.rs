@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use stats::figures::summary::median;
-use testkit::guest::{Guest, GuestDisk, Kernel, Plan, installed, unnamed};
+use testkit::guest::{Guest, GuestDisk, Kernel, Plan, installed, installed_as, unnamed};
 
 use crate::common;
 use crate::ranks::{Library, MPICH, PATIENCE, READS, with};
@@ -145,9 +145,7 @@ fn files(library: Library) -> Result<Vec<(String, PathBuf)>, String> {
     let programs = [("/bin/diskperf", common::program()), ("/bin/diskperf-mpi", bridge)];
     let mut all = Vec::new();
     for (name, program) in programs {
-        let mut files = installed(&program)?;
-        name.clone_into(&mut files[0].0);
-        all.extend(files);
+        all.extend(installed_as(name, &program)?);
     }
     let is_mpich = library.name == MPICH.name;
     let tools = [library.launcher, if is_mpich { "hydra_pmi_proxy" } else { "orted" }];

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use testkit::guest::{Guest, GuestDisk, Kernel, Plan};
+use testkit::guest::{Guest, GuestDisk, Kernel, Plan, installed_as};
 use testkit::{need_guest, skip};
 
 use crate::blank_disks::{self, CONTROLLERS};
@@ -140,7 +140,7 @@ const STEP: Duration = Duration::from_secs(90);
 /// Boots a guest with blank disks.
 fn boot(kernel: &Kernel, program: &Path) -> Result<Guest, String> {
     let rules = testkit::guest::folder().join("root/lib/udev");
-    let mut files = vec![("/bin/diskperf".to_owned(), program.to_owned())];
+    let mut files = installed_as("/bin/diskperf", program)?;
     files.extend(RULES.map(|name| (format!("/lib/udev/rules.d/{name}"), rules.join("rules.d").join(name))));
     files.push(("/lib/udev/scsi_id".to_owned(), rules.join("scsi_id")));
     let backing = blank_disks::files(DISKS.map(|(mib, _)| mib));
@@ -236,14 +236,14 @@ fn try_stacks(series: &str, kernel: &Kernel, program: PathBuf, usual: &[&str]) {
 
 #[test]
 fn devices_in_use_are_refused_on_linux_6_1() {
-    let Some(program) = testkit::dist_file(testkit::PROGRAM_END) else { return skip!("{}", testkit::NOTHING_MADE) };
+    let Some(program) = testkit::dist_program() else { return skip!("{}", testkit::NOTHING_MADE) };
     let kernel = need_guest!("6.1");
     try_stacks("6.1", &kernel, program, &USUAL_ON_6_1);
 }
 
 #[test]
 fn devices_in_use_are_refused_on_linux_6_12() {
-    let Some(program) = testkit::dist_file(testkit::PROGRAM_END) else { return skip!("{}", testkit::NOTHING_MADE) };
+    let Some(program) = testkit::dist_program() else { return skip!("{}", testkit::NOTHING_MADE) };
     let kernel = need_guest!("6.12");
     try_stacks("6.12", &kernel, program, &USUAL_ON_6_12);
 }

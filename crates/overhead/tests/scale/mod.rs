@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use testkit::large_documents::Many;
 
-use super::{is_tested, static_program, valgrind};
+use super::{built_program, is_tested, valgrind};
 
 /// A measured document.
 const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
@@ -64,7 +64,7 @@ fn many_rounds_are_printed_in_proportion() {
 /// All sections have the same name. Each becomes a separate job.
 #[test]
 fn many_sections_are_imported_in_proportion() {
-    let program = static_program!();
+    let program = built_program!();
     let (sizes, allowed_ratio) = if is_tested(&program) { SIZES_TESTED } else { SIZES };
     let folder = valgrind::scratch(0);
     let [few, many] = sizes.map(|sections| {
@@ -79,7 +79,7 @@ fn many_sections_are_imported_in_proportion() {
 
 /// Counts [`COMMANDS`] and these for documents of this size. Counts all for the distributed program.
 fn in_proportion(more: &[&str], size: fn(usize) -> Many) {
-    let program = static_program!();
+    let program = built_program!();
     let (sizes, allowed_ratio) = if is_tested(&program) { SIZES_TESTED } else { SIZES };
     let folder = valgrind::scratch(0);
     let example: Value = serde_json::from_str(EXAMPLE).expect("a document");

@@ -129,6 +129,13 @@ pub fn installed(path: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(all.map(|path| (path.display().to_string(), path)).collect())
 }
 
+/// As [`installed`], with another path of the program in the guest.
+pub fn installed_as(name: &str, path: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+    let mut all = installed(path)?;
+    name.clone_into(&mut all[0].0);
+    Ok(all)
+}
+
 /// The libraries that a program needs, with their paths, as this loader finds them. A static program needs no library,
 /// and the loader refuses it.
 fn needed(loader: &Path, options: &[&str], program: &Path) -> Result<Vec<(String, PathBuf)>, String> {

@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 
 use crate::{ProgramOutput, tool};
 
-pub use self::kernels::{FOLDER, Kernel, folder, installed, missing_requirement};
+pub use self::kernels::{FOLDER, Kernel, folder, installed, installed_as, missing_requirement};
 
 /// Returns this kernel, or skips the test if guests cannot run here: `let kernel = need_guest!("6.1");`.
 #[macro_export]

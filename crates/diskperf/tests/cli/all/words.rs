@@ -151,7 +151,8 @@ fn every_word_of_a_printed_table_is_explained() {
     for call in [
         "run smoke . sim:flat --rounds 2 --store s.sqlite --format markdown",
         "io randread . --size 1MiB --time 50ms --rounds 2 --iodepth 4 --rate 100 --no-store --format markdown",
-        "choose a=sim:flat b=sim:vax780-sc780 --preset smoke --only read_8192 --only commit --no-store --format markdown",
+        "choose a=sim:flat b=sim:vax780-sc780 --only read_8192 --only commit --preset smoke --no-store --format \
+         markdown",
         "compare base.json last --store s.sqlite --format markdown",
         "history read --store s.sqlite --format markdown",
         "explain last --store s.sqlite --format markdown",

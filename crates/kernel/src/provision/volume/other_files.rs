@@ -103,8 +103,7 @@ mod tests {
     use super::*;
     use crate::guard::{Permission, inspect};
 
-    /// Compares the bytes of the disk with those of this copy. Two tools, because they skip holes, and because tests are
-    /// not optimised.
+    /// Compares the bytes of the disk with those of this copy. Tools copy and compare, because tests are not optimised.
     fn is_same(disk: &Disk, copy: &Path) -> bool {
         let files = [&*disk.file, copy].map(|file| file.to_str().expect("a plain path"));
         testkit::run(Path::new("cmp"), Path::new("/"), &files).status == Some(0)

@@ -1,6 +1,5 @@
-//! The static program does the same as the program just built. `cargo xtask test` runs these tests on a static program
-//! that is compiled faster than the distributed one. `cargo xtask prove dist` runs them on the distributed program. It
-//! counts the lines that they print at their end. `cargo xtask dist` checks the package itself.
+//! The distributed program, a static one, does the same as the program just built. `cargo xtask prove dist` runs these
+//! tests, and counts the lines that they print at their end. `cargo xtask dist` checks the package itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use testkit::{ProgramOutput, names_in, skip};
 /// The path of the program. Skips the test if there is none.
 macro_rules! made {
     () => {
-        match testkit::dist_file(testkit::PROGRAM_END) {
+        match testkit::dist_program() {
             Some(path) => path,
             None => return skip!("{}", testkit::NOTHING_MADE),
         }
