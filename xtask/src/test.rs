@@ -247,7 +247,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
-    let stripped = results.built.as_ref().ok_or("nothing is built")?.stripped()?;
+    let stripped = results.built.as_ref().map_or_else(|| Err("nothing is built".to_owned()), Built::stripped);
     let mut documented = Ok(());
     let build: Build = Box::new(|| documented = in_the_gaps(documentation));
     // 1
@@ -256,9 +256,11 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let later = LATER.map(|turns| {
         let queue = |group: &Turn| {
             let mut jobs = results.jobs(&all, |test| turn(test) == *group);
-            jobs.iter_mut().for_each(|job| {
-                job.command.env(testkit::DIST, &stripped);
-            });
+            if let Ok(folder) = &stripped {
+                jobs.iter_mut().for_each(|job| {
+                    job.command.env(testkit::DIST, folder);
+                });
+            }
             (jobs, 1)
         };
         let queues = turns.iter().map(queue).collect();
@@ -270,7 +272,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
         results.skipped(Scope::Files(files), &repetition.skips()?);
     }
     // 5
-    let all = [beside, documented, skipped].into_iter().chain(later);
+    let all = [stripped.map(drop), beside, documented, skipped].into_iter().chain(later);
     let failed: Vec<String> = all.filter_map(Result::err).collect();
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }

@@ -37,9 +37,7 @@ pub fn table(machines: &Machines, priors: &Priors, cells: &[Cell]) -> Result<Str
 mod tests {
     use super::*;
     use crate::loss::{cpu_error, mean, rate_percent};
-
-    /// Starting positions of the platters in the test: with one, it takes a tenth of the time, and the gains show.
-    const FEW_PHASES: u32 = 1;
+    use crate::search::PHASES_SEARCHING;
 
     /// Without any of the mechanisms, the mean errors of rates (percent) and of CPU shares (points) are together
     /// larger.
@@ -47,7 +45,7 @@ mod tests {
     fn every_mechanism_gains() {
         let (machines, priors, cells) = (Machines::new(), Priors::read(), Cell::all());
         let errors = |machines: &Machines| {
-            let simulated = machines.simulate(&cells, &[], FEW_PHASES).expect("sound machines");
+            let simulated = machines.simulate(&cells, &[], PHASES_SEARCHING).expect("sound machines");
             let pairs = || cells.iter().zip(&simulated);
             mean(pairs().map(|(cell, one)| rate_percent(cell, *one).abs()))
                 + mean(pairs().filter_map(|(cell, one)| cpu_error(cell, *one)).map(f64::abs))

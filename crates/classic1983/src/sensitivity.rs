@@ -10,7 +10,11 @@ use crate::simulation::{FEW_PHASES, Figure, Setup, measure_from};
 
 /// Returns the errors with each other value, without a new fit. Values that change no machine are left out.
 pub fn assumptions() -> Result<Assumptions, MachineFault> {
-    let cells = Cell::all();
+    Ok(varied(&Cell::all(), FEW_PHASES)?.expect("93 cells judge"))
+}
+
+/// As [`assumptions`], of these cells and from these starting positions; `None` without a rate or a CPU share.
+fn varied(cells: &[Cell], phases: u32) -> Result<Option<Assumptions>, MachineFault> {
     let setup = |cell: &Cell| {
         let Cell { file_system, test, drives, .. } = *cell;
         Setup::of_case(cell.machine, Case { file_system, test, drives })
@@ -32,14 +36,14 @@ pub fn assumptions() -> Result<Assumptions, MachineFault> {
             changes.push((assumption, variation, before, places));
         }
     }
-    let figures = measure_from(&all, FEW_PHASES)?;
+    let figures = measure_from(&all, phases)?;
     let changed = changes.iter().filter_map(|(assumption, variation, before, places)| {
         let changed: Vec<Figure> = places.iter().map(|place| figures[*place]).collect();
-        Some(row(assumption.kind.name(), variation, before, errors(&cells, &changed)?))
+        Some(row(assumption.kind.name(), variation, before, errors(cells, &changed)?))
     });
     let changed = changed.collect();
-    let unchanged = errors(&cells, &figures[..own.len()]).expect("93 cells judge");
-    Ok(Assumptions { phases: FEW_PHASES, unchanged, changed })
+    let unchanged = errors(cells, &figures[..own.len()]);
+    Ok(unchanged.map(|unchanged| Assumptions { phases, unchanged, changed }))
 }
 
 fn row(kind: &str, variation: &Variation, own: &str, errors: Summary) -> Assumed {
@@ -60,11 +64,25 @@ fn errors(cells: &[Cell], figures: &[Figure]) -> Option<Summary> {
 mod tests {
     use super::*;
 
+    fn cells_of_an_early_stage() -> Vec<Cell> {
+        Cell::all().into_iter().filter(|cell| cell.machine.ends_with("initial-arbitration")).collect()
+    }
+
+    #[test]
+    fn other_values_change_the_errors_of_machines_that_have_them() {
+        let Assumptions { phases, unchanged, changed } =
+            varied(&cells_of_an_early_stage(), 1).expect("machines").expect("cells");
+        assert_eq!((phases, unchanged.rate.cells), (1, 8));
+        let lead: Vec<&Assumed> = changed.iter().filter(|one| one.field == "controller.search_lead").collect();
+        assert_eq!(lead.iter().map(|one| one.other.as_str()).collect::<Vec<_>>(), ["6sectors", "7sectors"]);
+        assert!(lead.iter().all(|one| one.own == "5sectors" && one.errors != unchanged), "{lead:?} {unchanged:?}");
+        assert!(changed.iter().all(|one| !["uda50", "vax750-sc750"].contains(&one.part.as_str())), "{changed:?}");
+    }
+
     /// A figure that equals the printed one has no error, and cells without a CPU share count for the rate only.
     #[test]
     fn errors_compare_each_cell_with_its_own_figure() {
-        let cells: Vec<Cell> =
-            Cell::all().into_iter().filter(|cell| cell.machine.ends_with("initial-arbitration")).collect();
+        let cells = cells_of_an_early_stage();
         let case = |cell: &Cell| Case { file_system: cell.file_system, test: cell.test, drives: cell.drives };
         let setups: Vec<Setup> = cells.iter().map(|cell| Setup::of_case(cell.machine, case(cell))).collect();
         let mut figures = measure_from(&setups, 1).expect("machines");

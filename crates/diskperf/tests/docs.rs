@@ -10,8 +10,8 @@
 //!      `<!-- measured, checked with: COMMAND -->` runs a quicker command instead of the first;
 //!   4. `<!-- recorded: FILE -->` shows the command of a recorded run with the output of `diskperf show FILE`; a filter
 //!      after FILE shortens it (`<!-- recorded: FILE | head -->`);
-//!   5. a block that computes for many seconds (`<!-- slow -->`) is left out of `cargo xtask test`, which compares the
-//!      simulated tables that it varies (`tests/program/golden.rs`). `cargo xtask docs` runs it;
+//!   5. `cargo xtask test` leaves out blocks that compute for many seconds (`<!-- slow -->`). `cargo xtask docs` runs
+//!      them;
 //!   6. pictures that the commands of a page draw are compared too;
 //!   7. `docs/reference/commands.md` and `words.md` are generated as a whole: `tests/reference`;
 //!   8. an update changes only differing blocks, and all measured blocks if that is asked for.

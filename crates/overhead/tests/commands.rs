@@ -7,8 +7,8 @@ mod valgrind;
 
 use std::path::Path;
 
-/// Maximum instructions of `write_8192 FILE`, from start to exit. The second count is 2.96 million (printed by this
-/// test), of which the C library's loader has a part that differs from library to library.
+/// Maximum instructions of `write_8192 FILE`, from start to exit. The program of `cargo xtask test` takes 2.96 million
+/// (printed by this test). The share of the dynamic loader depends on the C library.
 const ALLOWED_PROGRAM: Limits = Limits { distributed: 3_000_000, tested: 4_000_000 };
 
 /// The same for `diskperf --version`: 3.02 and 4.99 million.
@@ -19,9 +19,9 @@ const ALLOWED_START: Limits = Limits { distributed: 3_100_000, tested: 6_000_000
 /// above the counts, 269.8 and 274.3 million (printed by this test).
 const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 275_200_000), ("vax750-uda50", 279_800_000)];
 
-/// The same for the program of `cargo xtask test`. One machine, because each takes 12 CPU seconds. The limit is a
-/// fiftieth above the count, 362.4 million (printed by this test).
-const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 368_500_000)];
+/// The same for the program of `cargo xtask test`. One machine, because each takes 5 CPU seconds. The limit is a tenth
+/// above the count, 362.4 million (printed by this test), because C libraries and processors differ.
+const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 399_000_000)];
 
 /// The limits of a count: of the distributed program, which is static and built for size, and of that of `cargo xtask
 /// test`, which is built fast.
@@ -56,6 +56,9 @@ use built_program;
 
 /// The path of the program, or the reason for which nothing can be counted.
 fn program() -> Result<String, &'static str> {
+    if cfg!(not(target_arch = "x86_64")) {
+        return Err("the limits are those of x86-64");
+    }
     let program = testkit::dist_program().ok_or(testkit::NOTHING_MADE)?;
     if !testkit::has_tool("valgrind") {
         return Err("valgrind is not installed");

@@ -182,7 +182,7 @@ fn two_concurrent_programs_cost_as_much_each_as_one() {
 fn no_operation_allocates() {
     need_counts!();
     let folder = tempfile::tempdir().expect("a scratch folder");
-    // The full ones do everything that the plain ones do.
+    // The loads with `-full` include all operations of the plain ones.
     for engine in ["null", "posix-full", "uring-full"] {
         if engine.starts_with("uring") && kernel::no_ring().is_some() {
             continue;

@@ -29,8 +29,8 @@ pub const SECONDS: &str = "DISKPERF_FUZZ_SECONDS";
 /// The environment variable with the seed.
 pub const SEED: &str = "DISKPERF_FUZZ_SEED";
 
-/// The number of inputs of a subject if no time is given: the same ones on every machine. Subjects that
-/// read about 300 per second unoptimised take some seconds. `cargo xtask prove` feeds each subject for a minute.
+/// The number of inputs of a subject if no time is given: the same ones on every machine. Subjects that read about 300
+/// per second unoptimised take some seconds. `cargo xtask prove` feeds each subject for a minute.
 const USUAL: u64 = 1000;
 
 /// The number of inputs of a fast subject: at most three seconds at 4000 per second unoptimised.

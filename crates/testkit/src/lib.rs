@@ -45,7 +45,7 @@ pub const DIST: &str = "DISKPERF_DIST";
 pub const STRIPPED: &str = "stripped";
 
 /// The reason to skip a test of the program in that folder.
-pub const NOTHING_MADE: &str = "DISKPERF_DIST does not name a folder with the program: cargo xtask test makes one";
+pub const NOTHING_MADE: &str = "DISKPERF_DIST does not name a folder with the program: cargo xtask sets it";
 
 /// Folders of administration tools, which are not on the search path of every user.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];

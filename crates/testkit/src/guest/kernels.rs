@@ -129,7 +129,8 @@ pub fn installed(path: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(all.map(|path| (path.display().to_string(), path)).collect())
 }
 
-/// As [`installed`], with another path of the program in the guest.
+/// As [`installed`], with another path of the program in the guest. The libraries replace those of the guest's tools
+/// with the same paths. So after an upgrade of this machine to another release, `target/guests` must be deleted.
 pub fn installed_as(name: &str, path: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     let mut all = installed(path)?;
     name.clone_into(&mut all[0].0);
