@@ -7,8 +7,9 @@
 //!   3. a result claims to show a device if its data are cold, read with `O_DIRECT` or durable. If the device is
 //!      visible, no such claim is unverified or false: the device's own counters agree. If it is not, every such claim
 //!      is unverified. In memory, every such claim has the warning `memory`;
-//!   4. if a device was made slow, the bottleneck of the tests that wait for it is the device, or the journal, which
-//!      waits for it. Or it is not measured. A device that serves requests at the same time, each in the same time, is
+//!   4. if a device was made slow, the bottleneck of the tests that wait for it is the device, alone or together with
+//!      its flushes, for which the emulator syncs a file of the machine. Or it is the journal, which waits for the
+//!      device. Or it is not measured. A device that serves requests at the same time, each in the same time, is
 //!      `latency`. If one of two disks was made slow, the evidence names that disk. A disk with a hidden limit may be
 //!      `latency`, which is a known limit (docs/concepts/accuracy.md);
 //!   5. if the time of a request is known, the median of random reads is at least that, and at most half as much again:
@@ -227,13 +228,13 @@ fn false_claim(sight: Sight, cell: &Value) -> Option<&'static str> {
 fn false_bottleneck(slow: Slow, slow_disk: Option<&str>, cell: &Value) -> Option<&'static str> {
     let may_be_latency = slow != Slow::Delay;
     match cell["limited_by"]["what"].as_str() {
-        Some("device" | "latency") if slow == Slow::LimitOfOne => {
+        Some("device" | "device and flush" | "latency") if slow == Slow::LimitOfOne => {
             let evidence = cell["limited_by"]["evidence"].as_str().unwrap_or_default();
             let is_named = slow_disk.is_some_and(|disk| evidence.contains(disk));
             (!is_named).then_some("does not name the slow disk")
         }
         Some("latency") if may_be_latency => None,
-        Some("device" | "journal" | "n.m.") => None,
+        Some("device" | "device and flush" | "journal" | "n.m.") => None,
         _ => Some("has another bottleneck than the slow device"),
     }
 }
@@ -308,7 +309,10 @@ fn deviations_of_a_document_are_found() {
     assert!(bottleneck(Slow::Delay, "vda", "latency").contains("another bottleneck"));
     assert_eq!([Slow::Limit, Slow::Service(20)].map(|slow| bottleneck(slow, "vda", "latency")), [""; 2]);
     assert!(bottleneck(Slow::Service(20), "vda", "cpu").contains("another bottleneck"));
+    assert!(bottleneck(Slow::Limit, "vda", "flush").contains("another bottleneck"));
+    assert_eq!(bottleneck(Slow::Limit, "vda", "device and flush"), "");
     assert_eq!(bottleneck(Slow::LimitOfOne, "vda vda", "device"), "");
+    assert!(bottleneck(Slow::LimitOfOne, "vda vdb", "device and flush").contains("does not name"));
     assert!(bottleneck(Slow::LimitOfOne, "vda vdb", "device").contains("does not name"));
     let time = |millis: u64| slow(Slow::Service(20), "vda", 4, "/latency_ns/p50", json!(millis * 1_000_000));
     assert!(!time(21).contains("another time"));
