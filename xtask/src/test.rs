@@ -71,8 +71,7 @@ const IN_MEMORY: [&str; 1] = ["commands"];
 const LAST: [(&str, &str); 1] = [("marks_machine", "keeps all processors busy, and tells noise from none")];
 
 /// Test files that only compute, on memory or on small files that are in the page cache. They fill the processors while
-/// others run one at a time (2). None starts `diskperf run`, which would restore the queue that `cli_clean` tests. The
-/// first two take longest.
+/// others run one at a time (2). None starts `diskperf run`, which would restore the queue that `cli_clean` tests.
 const COMPUTING: [&str; 12] = [
     "calibration",
     "instructions",

@@ -78,8 +78,9 @@ const JOBS: [(&str, bool); 2] = [("smoke --rounds 1", true), ("quick --budget 20
 /// The daemon of Debian's package qemu-system-common.
 const VIRTIOFSD: &str = "/usr/lib/qemu/virtiofsd";
 
-/// The longest step that is not an error: a network file system may wait for ever. The longest job took 30 s.
-const STEP: Duration = Duration::from_secs(180);
+/// The longest step that is not an error: a network file system may wait for ever. A choice has a budget of two
+/// minutes, and prepares its targets before.
+const STEP: Duration = Duration::from_secs(300);
 
 /// The memory of a guest in MiB.
 const MEMORY_MIB: u32 = 1024;
