@@ -7,9 +7,8 @@
 //!      not distributed;
 //!   3. the manual pages and completions of the package are those that the program itself prints;
 //!   4. the results are in `target/dist` under names with version and machine; nothing is installed;
-//!   5. `cargo xtask test` does not build it, because it would compile everything for another target: a fifth of the
-//!      CPU time of a fresh clone. This task checks size and package. `cargo xtask prove` runs tests on the program
-//!      (experiments `dist` and `commands`).
+//!   5. `cargo xtask test` does not build it, because it would compile everything for another target. This task checks
+//!      size and package. `cargo xtask prove` runs tests on the program (experiments `dist` and `commands`).
 
 mod deb;
 mod elf;

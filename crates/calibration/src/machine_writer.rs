@@ -133,7 +133,7 @@ mod tests {
     use crate::root;
     use crate::search::PHASES;
 
-    /// Maximum gain of the loss by moving any constant, in percent of the loss.
+    /// Maximum gain of the loss by moving any constant, in percent of the loss. Chosen; no source.
     const MOST_GAIN_PERCENT: f64 = 1.0;
 
     /// Fitted numbers are not changed by hand: `machines/` has exactly what the log of the last fit says it wrote.
@@ -151,8 +151,8 @@ mod tests {
     }
 
     /// The loss and the errors of all groups are those in the log. So the machines, the simulator and the judging cells
-    /// are those of the last fit, and its sensitivities still hold: moving a constant by 5 % gains less than 1 %. To
-    /// simulate the moved constants again takes 16 times as long.
+    /// are those of the last fit, and its sensitivities still hold: moving a constant by 5 % gains at most 1 %. The
+    /// command in `hint` simulates the moved constants again, which takes many times as long.
     #[test]
     fn the_log_holds_for_the_machines_of_today() {
         let (machines, priors, cells) = (Machines::new(), Priors::read(), Cell::all());
