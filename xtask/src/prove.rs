@@ -87,13 +87,13 @@ const EXPERIMENTS: [Experiment; 48] = [
     queue_depth::MEMORY,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "loops", "--", "tmpfs"],
         figures: 4,
         judge: |line| figures::ratio(line, (0.97, 1.03), "runner / bare loop, time of 8 MiB on tmpfs"),
     },
     Experiment {
         name: "small-files-over-bare-loop",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "smallfb"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "loops", "--", "smallfb"],
         figures: 3,
         // A rate of 0.95 corresponds to a time of 1 / 0.95.
         judge: |line| {
@@ -107,8 +107,7 @@ const EXPERIMENTS: [Experiment; 48] = [
             "test",
             "--quiet",
             "--release",
-            "--package",
-            "overhead",
+            "--workspace",
             "--test",
             "instructions",
             "--",
@@ -125,8 +124,7 @@ const EXPERIMENTS: [Experiment; 48] = [
             WITH_DISTRIBUTED,
             "test",
             "--quiet",
-            "--package",
-            "overhead",
+            "--workspace",
             "--test",
             "commands",
             "--",
@@ -138,49 +136,49 @@ const EXPERIMENTS: [Experiment; 48] = [
     distributed::EXPERIMENT,
     Experiment {
         name: "simulations",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "simulations"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "simulations"],
         figures: 5,
         judge: figures::simulations,
     },
     Experiment {
         name: "sweeps",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "sweeps"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "sweeps"],
         figures: 2,
         judge: figures::swept,
     },
     Experiment {
         name: "report-10000",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "results"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "results"],
         figures: 4,
         judge: figures::printed,
     },
     Experiment {
         name: "bottlenecks",
-        command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "bottlenecks"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "bottlenecks"],
         figures: 22,
         judge: figures::bottleneck,
     },
     Experiment {
         name: "charged",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "charged_cpu_time"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "charged_cpu_time"],
         figures: 4,
         judge: figures::charged,
     },
     Experiment {
         name: "own",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "timing_cost"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "timing_cost"],
         figures: 2,
         judge: figures::own,
     },
     Experiment {
         name: "together",
-        command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "together"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "together"],
         figures: 1,
         judge: figures::together,
     },
     Experiment {
         name: "clean-images",
-        command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "clean"],
+        command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "clean"],
         figures: 4,
         judge: figures::clean,
     },
@@ -192,8 +190,7 @@ const EXPERIMENTS: [Experiment; 48] = [
             "env.DISKPERF_KILLS=\"200\"",
             "test",
             "--quiet",
-            "--package",
-            "diskperf",
+            "--workspace",
             "--test",
             "kills",
             "--",
@@ -210,8 +207,7 @@ const EXPERIMENTS: [Experiment; 48] = [
             "env.DISKPERF_POWER_CUTS=\"100\"",
             "test",
             "--quiet",
-            "--package",
-            "diskperf",
+            "--workspace",
             "--test",
             "power",
             "--",
@@ -228,8 +224,7 @@ const EXPERIMENTS: [Experiment; 48] = [
             "env.DISKPERF_VERIFY_CUTS=\"100\"",
             "test",
             "--quiet",
-            "--package",
-            "diskperf",
+            "--workspace",
             "--test",
             "cli_verify",
             "--",
@@ -293,7 +288,8 @@ const EXPERIMENTS: [Experiment; 48] = [
 pub fn run(names: &[String], again: bool) -> Result<(), String> {
     let chosen = chosen(names)?;
     let commit = commit()?;
-    process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
+    // The benches of `overhead` start the program, and cargo does not build it for another package.
+    process::run(&mut process::cargo(&["build", "--release", "--quiet", "--workspace", "--bin", "diskperf"]))?;
     if chosen.iter().any(|experiment| uses_distributed(experiment)) {
         // Otherwise the experiments are not measured, with the reason.
         if dist::possible().is_ok() {

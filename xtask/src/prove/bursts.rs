@@ -7,7 +7,7 @@ use super::{Experiment, Figure};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "choose-between-disks-with-bursts",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "bursts"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "bursts"],
     figures: 1,
     judge,
 };

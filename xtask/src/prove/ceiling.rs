@@ -12,7 +12,7 @@ const COST: f64 = 0.01;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "ceiling",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "ceiling"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "ceiling"],
     figures: 7,
     judge,
 };

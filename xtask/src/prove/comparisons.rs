@@ -16,8 +16,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         "test",
         "--quiet",
         "--release",
-        "--package",
-        "diskperf-stats",
+        "--workspace",
         "--test",
         "ratio_test",
         "--",
@@ -30,7 +29,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// Verdicts of `choose` on two disks with throttled speeds.
 pub const THROTTLED: Experiment = Experiment {
     name: "choose-between-throttled-disks",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "limits"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "choose", "--", "limits"],
     figures: 2,
     judge: throttled,
 };
@@ -38,7 +37,7 @@ pub const THROTTLED: Experiment = Experiment {
 /// Verdicts of `choose` on pairs of disks with speeds that the command does not know.
 pub const TASKS: Experiment = Experiment {
     name: "choose-between-unknown-disks",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "tasks"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "choose", "--", "tasks"],
     figures: 1,
     judge: tasks,
 };
@@ -46,7 +45,7 @@ pub const TASKS: Experiment = Experiment {
 /// Verdicts of `choose` on equal images.
 pub const EQUAL: Experiment = Experiment {
     name: "choose-between-equal-images",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "equal"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "choose", "--", "equal"],
     figures: 1,
     judge: equal,
 };
@@ -54,7 +53,7 @@ pub const EQUAL: Experiment = Experiment {
 /// Checks that five minutes are enough to compare three file systems.
 pub const FILE_SYSTEMS: Experiment = Experiment {
     name: "choose-between-file-systems",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "file-systems"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "choose", "--", "file-systems"],
     figures: 1,
     judge: file_systems,
 };

@@ -25,8 +25,7 @@ pub const GUARD: Experiment = Experiment {
         "env.DISKPERF_ELSEWHERE=\"1\"",
         "test",
         "--quiet",
-        "--package",
-        "diskperf",
+        "--workspace",
         "--test",
         "guests",
         "devices_in_use",
@@ -47,15 +46,14 @@ pub const POWER: Experiment =
     Experiment { name: "elsewhere-power", command: &benchmark("power"), figures: 2, judge: power };
 
 /// The command that runs a part of the benchmark.
-const fn benchmark(part: &'static str) -> [&'static str; 11] {
+const fn benchmark(part: &'static str) -> [&'static str; 10] {
     [
         "cargo",
         "--config",
         super::WITH_DISTRIBUTED,
         "bench",
         "--quiet",
-        "--package",
-        "diskperf",
+        "--workspace",
         "--bench",
         "elsewhere",
         "--",

@@ -13,7 +13,7 @@ const CHEAPER: [(&str, f64); 3] = [("psync", 1.15), ("io_uring, tuned", 1.2), ("
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "beside-fio",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "fio"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "fio"],
     figures: 8 + CHEAPER.len(),
     judge: |line| compare(line).or_else(|| cost(line)),
 };
@@ -21,7 +21,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// Latencies of fsync and fdatasync in turns with fio, whose two runs in each turn are the control.
 pub const SYNCS: Experiment = Experiment {
     name: "syncs-beside-fio",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "syncs"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "syncs"],
     figures: 2,
     judge: syncs,
 };

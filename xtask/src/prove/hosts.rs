@@ -62,8 +62,8 @@ pub const GUESTS: Experiment =
     Experiment { name: "hosts-guests", command: &benchmark("guests"), figures: 6, judge: guests };
 
 /// The command that runs a part of the benchmark.
-const fn benchmark(part: &'static str) -> [&'static str; 9] {
-    ["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "hosts", "--", part]
+const fn benchmark(part: &'static str) -> [&'static str; 8] {
+    ["cargo", "bench", "--quiet", "--workspace", "--bench", "hosts", "--", part]
 }
 
 /// The line with the starts, or the one with the clocks.

@@ -9,7 +9,7 @@ const ERROR: f64 = 0.01;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "probe-known-disks",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "probe"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "probe"],
     figures: 4,
     judge,
 };

@@ -27,7 +27,7 @@ const RESULTS: u64 = 500;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "main-job",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "main_job"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "main_job"],
     figures: RUNS + 1,
     judge,
 };

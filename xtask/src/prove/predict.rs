@@ -10,7 +10,7 @@ const WHAT_IF: f64 = 0.1;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "predict",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "predict"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "predict"],
     figures: 6,
     judge,
 };

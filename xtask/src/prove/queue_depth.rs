@@ -11,7 +11,7 @@ const IN_MEMORY: f64 = 0.97;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "depth-beside-fio",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "depth", "--", "disk"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "depth", "--", "disk"],
     figures: 4,
     judge: |line| compare(line, ON_DISK),
 };
@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// The same on a device in memory, with one job and two.
 pub const MEMORY: Experiment = Experiment {
     name: "depth-in-memory",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "depth", "--", "memory"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "depth", "--", "memory"],
     figures: 6,
     judge: |line| compare(line, IN_MEMORY),
 };

@@ -10,7 +10,7 @@ const TIME: f64 = 0.05;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "law",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "law"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "law"],
     figures: 4,
     judge,
 };
@@ -22,7 +22,7 @@ const OPEN_TIME: f64 = 0.1;
 /// The open loop in turns with fio, whose two runs in each turn are the control.
 pub const OPEN_LOOP: Experiment = Experiment {
     name: "open-loop",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "law", "--", "open"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "law", "--", "open"],
     figures: 1,
     judge: open_loop,
 };

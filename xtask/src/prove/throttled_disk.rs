@@ -16,7 +16,7 @@ const ROWS: u64 = 7;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "quick-on-a-throttled-disk",
-    command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "throttled"],
+    command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "throttled"],
     figures: 2,
     judge,
 };
