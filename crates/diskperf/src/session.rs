@@ -203,7 +203,7 @@ impl<'a> Session<'a> {
         let kept = left.info.remarks.iter().filter(|remark| remark.kind != RemarkKind::LeftOut);
         kept.for_each(|remark| self.remarks.add(remark.clone()));
         self.writer = Some(RunWriter::resume(store, run.clone(), &left, targets)?.with_remarks(&self.remarks));
-        self.earlier.has_overwritten = !left.plan.is_empty() || !left.executions.is_empty();
+        self.earlier.is_resumed = true;
         self.earlier.is_restarted = began_before_restart(&left);
         self.left = Some(left);
         let directories = targets.iter().filter_map(|target| match &target.site {

@@ -45,6 +45,8 @@ pub enum Doubt {
     Unfinished,
     /// The machine was restarted, which removed the notes about the device.
     Restarted,
+    /// The device holds more than the run leaves there.
+    Later,
 }
 
 impl fmt::Display for Doubt {
@@ -53,6 +55,7 @@ impl fmt::Display for Doubt {
             Doubt::Replaced => "it no longer holds the file system that the run made",
             Doubt::Unfinished => "the run was killed during mkfs, so diskperf cannot tell who wrote that",
             Doubt::Restarted => "the machine was restarted since the run began, so diskperf cannot tell who wrote that",
+            Doubt::Later => "diskperf cannot tell whether it held that when the run began",
         })
     }
 }
@@ -110,7 +113,7 @@ fn hint_on_resuming(fault: &GuardFault, doubt: Option<Doubt>, folder: &Path, com
     }
     let mut hints = hints(reasons);
     // `clean` does not list a file system that was replaced, or whose notes are gone.
-    let is_listed = !matches!(doubt, Some(Doubt::Replaced | Doubt::Restarted));
+    let is_listed = matches!(doubt, None | Some(Doubt::Unfinished));
     if is_listed && !reasons.iter().any(Reason::is_known_content) {
         hints.insert(0, "list the leftovers of killed runs: diskperf clean".to_owned());
     }

@@ -81,8 +81,8 @@ impl ConsentArguments {
 /// covers the data that the devices held when the run began, not data that others have written since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
-    /// The earlier process had already overwritten the devices.
-    pub has_overwritten: bool,
+    /// The run is resumed. Its earlier process may have erased the devices before it stored anything else.
+    pub is_resumed: bool,
     /// The run began before the machine was restarted: its notes about the devices are gone.
     pub is_restarted: bool,
     /// Devices that no longer have the file system that the notes name.
@@ -90,36 +90,44 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// The reason why the run cannot be proved to have written the data on this device.
-    pub fn doubt(&self, inspected: &Inspected) -> Option<Doubt> {
+    /// The reason why the consent that the run was given may not cover the data on the device of this target:
+    ///   1. the device does not hold the file system that the notes name;
+    ///   2. the notes are gone;
+    ///   3. the device holds more than the run leaves there. A run erases all signatures first. At its end, it erases
+    ///      its file system and the beginning of the device.
+    fn doubt(&self, site: &Site) -> Option<Doubt> {
+        let inspected = overwritten(site)?;
         let replaced = self.replaced.iter().find(|replaced| replaced.node == inspected.node());
         match replaced {
+            // 1.
             Some(ReplacedVolume { is_unfinished: true, .. }) => Some(Doubt::Unfinished),
             Some(_) => Some(Doubt::Replaced),
-            None => self.is_restarted.then_some(Doubt::Restarted),
+            // 2.
+            None if self.is_restarted => Some(Doubt::Restarted),
+            // 3.
+            None => {
+                let has_file_system = matches!(site, Site::Volume(_));
+                let holds_more = inspected.holds_known() || (has_file_system && !inspected.is_erased());
+                (self.is_resumed && holds_more).then_some(Doubt::Later)
+            }
         }
     }
 
     /// The reason why the consent of the stored command cannot lift this refusal.
     pub fn doubt_of(&self, refused: &GuardFault, targets: &[Target]) -> Option<Doubt> {
         let GuardFault::Refused { device, reasons, .. } = refused else { return None };
-        let mut inspected = targets.iter().filter_map(|target| match &target.site {
-            Site::Volume(volume) => Some(&volume.inspected),
-            Site::Device(device) => device.overwriting.as_ref().map(|overwriting| &overwriting.inspected),
-            _ => None,
-        });
-        let inspected = inspected.find(|inspected| inspected.described() == *device)?;
-        if reasons.iter().all(Reason::can_be_lifted) { self.doubt(inspected) } else { None }
+        let is_it = |site: &&Site| overwritten(site).is_some_and(|inspected| inspected.described() == *device);
+        let site = targets.iter().map(|target| &target.site).find(is_it)?;
+        if reasons.iter().all(Reason::can_be_lifted) { self.doubt(site) } else { None }
     }
+}
 
-    /// True if the consent that the run was given does not cover the data on this device.
-    fn is_new(&self, inspected: &Inspected) -> bool {
-        self.doubt(inspected).is_some() || self.is_formatted_since(inspected)
-    }
-
-    /// True if the device has a known format that is not a leftover of the run, which erases all signatures first.
-    fn is_formatted_since(&self, inspected: &Inspected) -> bool {
-        self.has_overwritten && inspected.holds_known()
+/// The device that is overwritten.
+fn overwritten(site: &Site) -> Option<&Inspected> {
+    match site {
+        Site::Volume(volume) => Some(&volume.inspected),
+        Site::Device(device) => device.overwriting.as_ref().map(|overwriting| &overwriting.inspected),
+        Site::Directory { .. } | Site::Image { .. } | Site::File { .. } | Site::Simulated(_) => None,
     }
 }
 
@@ -137,13 +145,14 @@ impl Earlier {
 pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earlier) -> Result<(), Error> {
     let mut given = said.confirm.clone();
     for target in targets.iter_mut() {
+        let is_new = earlier.doubt(&target.site).is_some();
         match &mut target.site {
             // 1.
             Site::Directory { path, place } if !is_plan => ask_place(said.yes, path, place)?,
             Site::Image { image, host } if !is_plan => ask_place(said.yes, image.directory(), host)?,
             // 2. and 3.
             Site::Volume(volume) => {
-                if !said.destroy_data || earlier.is_new(&volume.inspected) || !volume.inspected.needs_permission() {
+                if !said.destroy_data || is_new || !volume.inspected.needs_permission() {
                     volume.inspected.check(&Permission::None)?;
                 } else if !is_plan {
                     volume.permission = Permission::Destroy(confirmation(&mut given, &volume.inspected)?);
@@ -153,7 +162,7 @@ pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earl
             Site::Device(device) => {
                 let Some(overwriting) = &mut device.overwriting else { continue };
                 let inspected = &overwriting.inspected;
-                if !said.destroy_data || earlier.is_new(inspected) || !inspected.needs_permission() {
+                if !said.destroy_data || is_new || !inspected.needs_permission() {
                     inspected.check(&Permission::None)?;
                 }
                 if !said.destroy_data {
@@ -169,9 +178,10 @@ pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earl
     }
     // 5.
     for target in targets.iter_mut().filter(|_| !is_plan) {
+        let is_new = earlier.doubt(&target.site).is_some();
         if let Site::Volume(volume) = &mut target.site
             && volume.permission == Permission::None
-            && earlier.doubt(&volume.inspected).is_none()
+            && !is_new
             && let Some(index) = given.iter().position(|words| volume.inspected.confirm(words).is_ok())
         {
             volume.permission = Permission::Destroy(given.remove(index));

@@ -199,7 +199,7 @@ impl Bench {
 
     /// Starts a run whose mkfs waits for [`Bench::release_mkfs`] before it does anything. Returns the run and the
     /// process id of mkfs. A script replaces mkfs in the mount namespace of that run.
-    fn in_mkfs(&self) -> (Run, u32) {
+    fn in_mkfs(&self, more: &[&str]) -> (Run, u32) {
         let (mkfs, real, reached, go) =
             (testkit::tool("mkfs.ext4").expect("mkfs"), self.path("mkfs.ext4"), self.path("reached"), self.path("go"));
         testkit::copy_of_program(&mkfs, Path::new(&real));
@@ -213,7 +213,9 @@ impl Bench {
         let mut command = testkit::command(&testkit::tool("unshare").expect("unshare"));
         command.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh", &waiting]).arg(mkfs);
         command.arg(program());
-        let run = self.begin(command, &["run", &self.target(), &self.second(), "--rounds", &rounds, "--", "true"]);
+        let (target, second) = (self.target(), self.second());
+        let arguments = [&["run", &target, &second], more, &["--rounds", &rounds, "--", "true"]].concat();
+        let run = self.begin(command, &arguments);
         wait_until("mkfs runs", || Path::new(&reached).exists());
         let mkfs = fs::read_to_string(reached).expect("its number").trim().parse().expect("a number");
         (run, mkfs)
@@ -299,7 +301,7 @@ fn runs_killed_during_mkfs_are_resumed() {
     need_disk!("mkfs.ext4", "unshare");
     let _alone = lock_runs();
     let bench = Bench::new();
-    let (run, mkfs) = bench.in_mkfs();
+    let (run, mkfs) = bench.in_mkfs(&[]);
     run.kill();
     assert!(state_of(mkfs).is_some(), "mkfs outlives the run");
     let ended = Cli::in_folder(bench.here()).run(&["clean", bench.disk.text(), "--yes"]);
@@ -321,7 +323,7 @@ fn runs_killed_after_mkfs_are_resumed() {
     let _alone = lock_runs();
     let bench = Bench::new();
     // The run is stopped while mkfs goes on: it has not noticed the end of mkfs, and has mounted nothing.
-    let (run, mkfs) = bench.in_mkfs();
+    let (run, mkfs) = bench.in_mkfs(&[]);
     run.stop();
     bench.release_mkfs();
     wait_until("mkfs ends", || state_of(mkfs).is_none_or(|state| state == 'Z'));
@@ -483,6 +485,32 @@ fn file_systems_made_since_on_an_overwritten_device_stay() {
     bench.is_let_go();
     run_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);
     bench.is_refused(&["is not overwritten: it holds ext4"]);
+}
+
+/// The stored --destroy-data does not cover data that were written after Ctrl-C, even if the run had measured nothing.
+#[test]
+fn data_written_since_an_interrupted_run_stay() {
+    need_disk!("mkfs.ext4", "unshare");
+    let _alone = lock_runs();
+    for content in ["ext4", "data of no known format"] {
+        let bench = Bench::new();
+        let (mut run, _) = bench.in_mkfs(&AGREED);
+        kill_process(Pid::from_child(&run.0), Signal::INT).expect("the signal is sent");
+        bench.release_mkfs();
+        run.0.wait().expect("its end");
+        bench.is_let_go();
+        assert_eq!(bench.stored(), 0);
+        match content {
+            "ext4" => drop(run_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()])),
+            _ => bench.overwrite(0, b"data"),
+        }
+        let before = fs::read(&bench.disk.file).expect("its bytes");
+        let ended = bench.on_store(&["resume"]);
+        assert_eq!(ended.status, Some(3), "{}", ended.err);
+        let says = format!("it holds {content}; diskperf cannot tell whether it held that when the run began");
+        assert!(ended.err.contains(&says), "{}", ended.err);
+        assert!(fs::read(&bench.disk.file).expect("its bytes") == before, "something was written");
+    }
 }
 
 /// Data without a header of any known format: at an offset that a look at the device finds, and at one that only
