@@ -117,7 +117,7 @@ fn an_unused_blank_disk_is_accepted_and_held() {
     assert_eq!(inspected.reasons(), []);
     assert_eq!((inspected.identity(), inspected.identity_kind()), ("8 MiB".to_owned(), "size"));
     let cleared = Cleared::acquire(&inspected, &Permission::None).expect("leave");
-    is_never_overwritten(&disk, "another program has it open exclusively");
+    is_never_overwritten(&disk, "another program has it, or a device behind it, open exclusively");
     drop(cleared);
     testkit::wait_until("it is let go again", || Cleared::acquire(&inspected, &Permission::None).is_ok());
     assert_eq!(hash_of(&disk), before);
@@ -445,10 +445,17 @@ fn formats_known_by_magic_numbers_need_consent() {
 fn exclusively_held_devices_are_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
-    let held = OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(disk.node()).expect("held");
-    is_never_overwritten(&disk, "another program has it open exclusively");
+    let exclusively = OFlags::EXCL.bits() as i32;
+    let hold = || OpenOptions::new().read(true).custom_flags(exclusively).open(disk.node()).expect("held");
+    let held = hold();
+    is_never_overwritten(&disk, "another program has it, or a device behind it, open exclusively");
     drop(held);
     assert_eq!(look_at(&disk).reasons(), []);
+    // A loop device does not hold the device behind it.
+    let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
+    let _held = hold();
+    let inspected = inspect(above.node()).expect("it can be looked at");
+    assert_eq!(reasons(&inspected), ["another program has it, or a device behind it, open exclusively"]);
 }
 
 #[test]

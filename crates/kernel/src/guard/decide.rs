@@ -19,7 +19,8 @@ pub(crate) struct DeviceFacts {
     pub(crate) number: Number,
     /// True if it is read-only.
     pub(crate) read_only: bool,
-    /// True if another program has it open exclusively; `None` if that was not tried.
+    /// True if another program has it, or the device behind a loop device, open exclusively; `None` if that was not
+    /// tried.
     pub(crate) is_claimed: Option<bool>,
     pub(crate) signatures: Vec<Signature>,
 }
@@ -35,7 +36,7 @@ pub(crate) struct DeviceFacts {
 ///      devices on files that this process has made are left out;
 ///   4. it is read-only;
 ///   5. diskperf cannot read the mounts, or the backing of a loop device, which may be this device; or it lacks the
-///      right to see the open files of other processes; or an unknown program holds the device;
+///      right to see the open files of other processes; or an unknown program holds the device, or one behind it;
 ///   6. it holds data, or has partitions.
 pub(crate) fn reasons(facts: &DeviceFacts, machine: &Machine) -> Vec<Reason> {
     let mut reasons = Vec::new();
@@ -104,6 +105,14 @@ pub(crate) fn reasons(facts: &DeviceFacts, machine: &Machine) -> Vec<Reason> {
     reasons
 }
 
+/// Returns the devices behind this device, and behind those below it, if they are loop devices. A loop device does not
+/// hold the device behind it, so another program may.
+pub(crate) fn devices_behind(number: Number, machine: &Machine) -> Vec<Number> {
+    let relatives = relatives(number, machine).into_iter();
+    let lines = relatives.filter(|one| matches!(one.kind, Kinship::Itself | Kinship::Below));
+    lines.filter_map(|one| one.block.device_behind()).collect()
+}
+
 /// A device that shares bytes with the one that is to be overwritten.
 struct Related<'a> {
     block: &'a Block,
@@ -120,11 +129,7 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     let mut related = vec![Related { block: own, kind: Kinship::Itself, shares: true }];
     let mut below = vec![(own, true)];
     while let Some((block, shares)) = below.pop() {
-        let backing = match block.backing {
-            Some(Backing::Device(number)) => Some(number),
-            _ => None,
-        };
-        let whole = block.disk.into_iter().chain(backing).map(|number| (number, shares));
+        let whole = block.disk.into_iter().chain(block.device_behind()).map(|number| (number, shares));
         let parts = block.slaves.iter().map(|number| (*number, false));
         for (number, shares) in whole.chain(parts) {
             if let Some(block) = find(number)

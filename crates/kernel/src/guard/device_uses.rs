@@ -78,6 +78,16 @@ pub(crate) struct Block {
     pub(crate) is_unknown: bool,
 }
 
+impl Block {
+    /// Returns the device behind a loop device. `None` if a file is behind it.
+    pub(crate) fn device_behind(&self) -> Option<Number> {
+        match self.backing {
+            Some(Backing::Device(number)) => Some(number),
+            _ => None,
+        }
+    }
+}
+
 /// A mount of a device.
 #[derive(Debug)]
 pub(crate) struct Mount {

@@ -214,6 +214,12 @@ impl Inspected {
         self.reasons.iter().any(Reason::is_known_content)
     }
 
+    /// Returns true if it holds no known format, no partitions, and no data at its beginning, as after erasing it.
+    pub fn is_erased(&self) -> bool {
+        let is_at_beginning = |reason: &Reason| matches!(reason, Reason::Holds(signature) if signature.at == 0);
+        !self.holds_known() && !self.reasons.iter().any(is_at_beginning)
+    }
+
     /// Returns the words that name this device: its model and serial number. The size is added if it has no serial
     /// number or is a partition, because other devices may have the same words.
     pub fn identity(&self) -> String {
@@ -296,7 +302,7 @@ pub fn shown_by(file: &Path) -> Vec<String> {
 }
 
 /// Inspects an open device. `is_ours` says that this process has it open exclusively. If not, and if there is no other
-/// reason not to overwrite it, tries to open it exclusively.
+/// reason not to overwrite it, tries to open it exclusively, and the device behind a loop device.
 fn inspect_open(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault> {
     let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
     let metadata = file.metadata().map_err(unreadable)?;
@@ -330,11 +336,17 @@ fn inspect_open(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, Gu
         reasons = decide::reasons(&facts, &machine);
     }
     if !is_ours && reasons.iter().all(Reason::can_be_lifted) {
-        facts.is_claimed = Some(match reopen(file, OFlags::RDONLY | OFlags::EXCL) {
-            Ok(_) => false,
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => true,
-            Err(source) => return Err(unreadable(source)),
+        let exclusively = OFlags::RDONLY | OFlags::EXCL;
+        let behind = decide::devices_behind(number, &machine).into_iter();
+        let opened = behind.map(|behind| open(&node_of(behind)?, exclusively));
+        let opened = opened.chain([reopen(file, exclusively)]);
+        let is_claimed = opened.map(|opened| match opened {
+            Ok(_) => Ok(false),
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(true),
+            Err(source) => Err(unreadable(source)),
         });
+        let is_claimed = is_claimed.collect::<Result<Vec<bool>, GuardFault>>()?;
+        facts.is_claimed = Some(is_claimed.contains(&true));
         reasons = decide::reasons(&facts, &machine);
     }
     let (model, serial) = (device.model(), device.serial());
@@ -342,6 +354,13 @@ fn inspect_open(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, Gu
     let (path, is_in_namespace) = (path.to_owned(), machine.writers.view.is_of_namespace);
     let hidden = machine.writers.hidden;
     Ok(Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden, is_in_namespace })
+}
+
+/// Returns the path of a device under /dev. Fails if that name belongs to another device.
+fn node_of(number: Number) -> io::Result<PathBuf> {
+    let node = Device::numbered(number.0, number.1).map(|device| device.node());
+    let node = node.filter(|node| mount::block_number(node) == Some(number));
+    node.ok_or_else(|| io::Error::new(ErrorKind::NotFound, "a device behind it is not in /dev"))
 }
 
 /// Finds the known formats on a device, or else data in a few samples. Finding none proves nothing.

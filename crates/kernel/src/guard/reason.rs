@@ -258,7 +258,7 @@ impl fmt::Display for Reason {
             }
             Reason::SameFile(other) => write!(f, "{other} has the same backing file"),
             Reason::ReadOnly => write!(f, "it is read-only"),
-            Reason::Claimed => write!(f, "another program has it open exclusively"),
+            Reason::Claimed => write!(f, "another program has it, or a device behind it, open exclusively"),
             Reason::Unseen => write!(f, "diskperf cannot see which programs use it"),
             Reason::Holds(Signature { format, label: Some(label), .. }) => write!(f, "it holds {format} {label:?}"),
             Reason::Holds(Signature { format, .. }) => write!(f, "it holds {format}"),

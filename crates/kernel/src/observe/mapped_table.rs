@@ -33,8 +33,8 @@ const BUFFERS: [usize; 2] = [16 << 10, 1 << 20];
 /// Sectors of a device below.
 pub(crate) type Extent = (Number, Range<u64>);
 
-/// Returns the sectors that a mapped device shows of the devices below. Targets that do not show sectors of a device
-/// one to one, such as thin volumes, have none. `None` if the table cannot be read.
+/// Returns the sectors that a mapped device shows of the devices below. Targets whose sectors belong to one volume
+/// alone, such as thin volumes, have none. `None` if the table cannot be read.
 pub(crate) fn extents(number: Number) -> Option<Vec<Extent>> {
     let control = read_limited::open(Path::new("/dev/mapper/control")).ok()?;
     control.metadata().ok().filter(|metadata| metadata.file_type().is_char_device())?;
@@ -78,13 +78,17 @@ fn parse(answer: &[u8]) -> Option<Vec<Extent>> {
     Some(extents)
 }
 
-/// The sectors that a target shows one to one, from its parameters (Documentation/admin-guide/device-mapper).
+/// The sectors that a target shows, from its parameters (Documentation/admin-guide/device-mapper). If these do not say
+/// which sectors of a device, all of them.
 fn shown(kind: &str, length: u64, parameters: &str) -> Vec<Extent> {
     let words: Vec<&str> = parameters.split_whitespace().collect();
+    let device = |word: &str| -> Option<Number> {
+        let (major, minor) = word.split_once(':')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    };
     let extent = |at: usize, length: u64| {
-        let (major, minor) = words.get(at)?.split_once(':')?;
         let start: u64 = words.get(at + 1)?.parse().ok()?;
-        Some(((major.parse().ok()?, minor.parse().ok()?), start..start.checked_add(length)?))
+        Some((device(words.get(at)?)?, start..start.checked_add(length)?))
     };
     match kind {
         "linear" | "delay" | "flakey" => extent(0, length).into_iter().collect(),
@@ -93,6 +97,10 @@ fn shown(kind: &str, length: u64, parameters: &str) -> Vec<Extent> {
             let stripes = words.first().and_then(|word| word.parse::<usize>().ok()).filter(|stripes| *stripes > 0);
             let stripes = stripes.unwrap_or_default().min(words.len());
             (0..stripes).filter_map(|stripe| extent(2 + 2 * stripe, length / stripes as u64)).collect()
+        }
+        "mirror" => (0..words.len()).filter_map(|at| extent(at, length)).collect(),
+        "multipath" | "raid" | "integrity" | "cache" | "writecache" | "era" | "dust" | "log-writes" => {
+            words.iter().filter_map(|word| Some((device(word)?, 0..u64::MAX))).collect()
         }
         _ => Vec::new(),
     }
@@ -108,6 +116,17 @@ mod tests {
         assert_eq!(shown("delay", 8, "8:16 0 5 8:32 0 5"), [((8, 16), 0..8)]);
         assert_eq!(shown("crypt", 8, "aes-xts-plain64 00ff 0 253:3 4096 1 allow_discards"), [((253, 3), 4096..4104)]);
         assert_eq!(shown("striped", 20, "2 128 8:0 10 8:16 30"), [((8, 0), 10..20), ((8, 16), 30..40)]);
+        let mirror = "core 2 1024 nosync 2 8:16 0 8:32 64 1 handle_errors";
+        assert_eq!(shown("mirror", 8, mirror), [((8, 16), 0..8), ((8, 32), 64..72)]);
+        let all = |minor| -> Extent { ((8, minor), 0..u64::MAX) };
+        for (kind, parameters) in [
+            ("multipath", "1 queue_if_no_path 0 2 1 service-time 0 1 2 8:16 1 1 service-time 0 1 2 8:32 1 1"),
+            ("raid", "raid1 3 0 region_size 1024 2 - 8:16 - 8:32"),
+            ("integrity", "8:16 0 28 J 2 journal_sectors:1024 block_size:512 8:32"),
+            ("writecache", "s 8:16 8:32 4096 0"),
+        ] {
+            assert_eq!(shown(kind, 8, parameters), [all(16), all(32)], "{kind}");
+        }
         for (kind, parameters) in [
             ("thin", "253:8 2"),
             ("snapshot-origin", "253:2"),

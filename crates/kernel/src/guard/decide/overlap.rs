@@ -1,10 +1,10 @@
-//! Devices that share sectors of a device below them: partitions, and mapped devices.
+//! Devices that share sectors of a device below them: partitions, mapped devices, and loop devices on a device.
 
-use std::ops::Range;
-
+use super::super::ambiguous_files::SECTOR;
 use super::super::device_uses::{Block, Machine};
 use super::is_twin;
 use crate::observe::block_device::Number;
+use crate::observe::mapped_table::Extent;
 
 /// Returns true if both show sectors of one device, and
 ///   1. have sectors in common;
@@ -26,9 +26,17 @@ pub(super) fn overlap(one: &Block, other: &Block, machine: &Machine) -> bool {
 }
 
 /// The sectors of devices below that a device shows one to one.
-fn extents(block: &Block) -> Vec<(Number, Range<u64>)> {
+fn extents(block: &Block) -> Vec<Extent> {
     let of_partition = block.disk.into_iter().zip(block.sectors.clone());
-    of_partition.chain(block.maps.iter().flatten().cloned()).collect()
+    of_partition.chain(block.maps.iter().flatten().cloned()).chain(of_loop(block)).collect()
+}
+
+/// The sectors of the device behind a loop device. If its size is unknown, all sectors up to the end.
+fn of_loop(block: &Block) -> Option<Extent> {
+    let below = block.device_behind()?;
+    let start = block.window.offset;
+    let end = block.bytes.map_or(u64::MAX, |bytes| start.saturating_add(bytes));
+    Some((below, start / SECTOR..end.div_ceil(SECTOR)))
 }
 
 fn is_one_disk(one: Number, other: Number, machine: &Machine) -> bool {
@@ -39,10 +47,11 @@ fn is_one_disk(one: Number, other: Number, machine: &Machine) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provision::loop_device::{Backing, Window};
 
     const DISK: Number = (8, 0);
 
-    fn mapped(minor: u32, maps: Option<Vec<(Number, Range<u64>)>>) -> Block {
+    fn mapped(minor: u32, maps: Option<Vec<Extent>>) -> Block {
         Block { number: (253, minor), slaves: vec![DISK], maps, ..Block::default() }
     }
 
@@ -74,6 +83,31 @@ mod tests {
         assert!(overlap(&mapped(0, Some(vec![(DISK, 0..51)])), &partition, &machine));
         assert!(!overlap(&mapped(0, Some(vec![(DISK, 0..50)])), &partition, &machine));
         assert!(overlap(&partition, &mapped(0, None), &machine));
+    }
+
+    /// Without `losetup --offset`, a loop device on a disk shows all of its partitions.
+    #[test]
+    fn loop_devices_overlap_partitions_of_their_disk() {
+        let machine = Machine::default();
+        let mapped_there = mapped(0, Some(vec![(DISK, 50..60)]));
+        let partition =
+            Block { number: (8, 1), disk: Some(DISK), sectors: Some(50..60), ..mapped(1, Some(Vec::new())) };
+        for (offset, bytes, expected) in [
+            (0, Some(100 * SECTOR), true),
+            (0, None, true),
+            (0, Some(50 * SECTOR), false),
+            (0, Some(50 * SECTOR + 1), true),
+            (59 * SECTOR, Some(SECTOR), true),
+            (60 * SECTOR, Some(SECTOR), false),
+        ] {
+            let window = Window { offset, limit: None };
+            let (number, backing, maps) = ((7, 3), Some(Backing::Device(DISK)), Some(Vec::new()));
+            let shown = Block { number, backing, maps, bytes, window, ..Block::default() };
+            for other in [&partition, &mapped_there] {
+                assert_eq!(overlap(&shown, other, &machine), expected, "{offset} {bytes:?}");
+                assert_eq!(overlap(other, &shown, &machine), expected, "{offset} {bytes:?}");
+            }
+        }
     }
 
     #[test]

@@ -226,6 +226,10 @@ fn a_loop_device_shares_the_bytes_of_its_disk() {
     assert_eq!(refusals(&recorded, (8, 0))[0], "it is the backing device of loop3");
     assert_eq!(refusals(&recorded, (8, 1)), ["sda, which is below it, is the backing device of loop3"]);
     assert_eq!(refusals(&recorded, (7, 3)), [""; 0]);
+    recorded.add("pci/sda/sda3", "8:3", &[("partition", "3\n"), ("start", "8\n"), ("size", "8\n")]);
+    recorded.mounts("8/task/8", "mnt:[3]", &["2 1 8:3 / /srv rw - xfs /dev/sda3 rw"]);
+    let found = refusals(&recorded, (7, 3));
+    assert_eq!(found, ["sda3, which shares sectors with it, is mounted at /srv in another mount namespace (xfs)"]);
     recorded.mounts("9/task/9", "mnt:[2]", &["2 1 8:0 / /mnt rw - ext4 /dev/sda rw"]);
     assert!(refusals(&recorded, (7, 3))[0].starts_with("sda, which is below it, is mounted"));
 }
