@@ -6,7 +6,7 @@
 //!   4. The note is removed.
 //!
 //! A new scheduler changes its own settings and the number of requests. So if the scheduler is changed, these are
-//! noted too, and restored after it.
+//! noted too, and restored after it. If another program has changed the scheduler since, they stay.
 
 mod fault;
 mod notes;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Change, Queue, TuningFault};
+use super::{Change, Queue, SCHEDULER, TuningFault};
 use crate::leftovers::notes;
 use crate::sys::name::Shown;
 use crate::sys::process_identity::ProcessIdentity;
@@ -94,13 +94,25 @@ impl Note {
         self.owner.lives().then_some(self.owner.pid)
     }
 
-    /// Undoes the changes, in the order in which they were made. After a reboot there is nothing to undo.
+    /// Undoes the changes, in the order in which they were made. Attributes that change together with the scheduler are
+    /// undone only if the old scheduler is back: with another one, their values are not ours. After a reboot there is
+    /// nothing to undo.
     pub(super) fn restore(&self) -> Result<(), TuningFault> {
         if !self.owner.is_of_this_boot() {
             return Ok(());
         }
+        let mut is_back = false;
+        let restore = |change: &Change| -> Result<(), TuningFault> {
+            if change.new.is_some() || is_back {
+                self.queue.restore(change)?;
+            }
+            if change.attribute == SCHEDULER {
+                is_back = self.queue.read(SCHEDULER).is_ok_and(|now| now.current == change.old);
+            }
+            Ok(())
+        };
         // One failure does not keep the other changes from being restored.
-        let outcomes: Vec<_> = self.changes.iter().map(|change| self.queue.restore(change)).collect();
+        let outcomes: Vec<_> = self.changes.iter().map(restore).collect();
         outcomes.into_iter().collect()
     }
 

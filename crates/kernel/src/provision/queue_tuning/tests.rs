@@ -99,6 +99,24 @@ fn changes_by_other_programs_stay() {
     bench.set("read_ahead_kb", "512");
     tuned.restore().expect("restored");
     assert_eq!(bench.value("read_ahead_kb"), "512");
+    // Another scheduler, and an attribute that changes together with it.
+    let tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
+    bench.set("scheduler", "bfq");
+    bench.set("nr_requests", "512");
+    tuned.restore().expect("restored");
+    assert_eq!((bench.value("scheduler"), bench.value("nr_requests")), ("bfq".to_owned(), "512".to_owned()));
+}
+
+/// The first call may fail after the scheduler, or be killed.
+#[test]
+fn a_second_call_restores_what_changed_with_the_scheduler() {
+    let bench = Bench::new();
+    let before = bench.value("nr_requests");
+    let tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
+    bench.set("scheduler", "mq-deadline");
+    bench.set("nr_requests", "77");
+    tuned.restore().expect("restored");
+    assert_eq!(bench.value("nr_requests"), before);
 }
 
 #[test]
