@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::Args;
+use kernel::observe::mount::is_under_dev;
 use kernel::{PathFault, ProcessIdentity};
 use stats::Document;
 use store::{LAST, Listed, RunState, Store, UserEnvironment, default_path};
@@ -147,6 +148,10 @@ impl StoreArguments {
         let choice = self.choice(&environment);
         choice.refuse_output()?;
         Ok(match choice {
+            // A typing error, never to be created.
+            Choice::Named(path) if is_under_dev(&path) && matches!(path.try_exists(), Ok(false)) => {
+                return Err(PathFault::MissingDevice(path).into());
+            }
             Choice::Named(path) => Some(Store::open(&path, owner)?),
             Choice::Usual(path) => {
                 Store::make_folder(&path, owner)?;
@@ -222,6 +227,15 @@ pub fn is_alive(holder: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_device_is_not_created_as_a_database() {
+        let name = "/dev/diskperf-no-such-device";
+        let arguments = StoreArguments { path: Some(name.into()) };
+        let refused = arguments.to_write().expect_err("it is refused");
+        assert_eq!(refused.to_string(), format!("there is no device {name}; nothing was created"));
+        assert!(!PathBuf::from(name).exists());
+    }
 
     #[test]
     fn options_override_variables_and_variables_defaults() {

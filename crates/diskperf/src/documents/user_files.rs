@@ -48,6 +48,8 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
 pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
+        // A shell may have opened the output file for it.
+        inputs::will_read(Path::new("/dev/stdin"))?;
         return read_limited::bytes(io::stdin().lock(), most).map_err(unreadable);
     }
     let metadata = existing(path)?;

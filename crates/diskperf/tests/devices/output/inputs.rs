@@ -1,6 +1,6 @@
 //! Output files that a command reads itself, and results databases.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -17,12 +17,14 @@ fn stored() -> Cli {
     cli
 }
 
-/// Asserts that the command is refused, and that all files stay as they are.
+/// Asserts that the command is refused, and that all files stay as they are. `< FILE` at the end is its standard input.
 fn refuses(cli: &Cli, line: &str, says: &str) {
     let contents =
         || cli.names().into_iter().map(|name| (fs::read(cli.path().join(&name)).ok(), name)).collect::<Vec<_>>();
     let before = contents();
-    let mut command = cli.command(&line.split_whitespace().collect::<Vec<_>>());
+    let (words, input) = line.split_once(" < ").unwrap_or((line, "/dev/null"));
+    let mut command = cli.command(&words.split_whitespace().collect::<Vec<_>>());
+    command.stdin(File::open(cli.path().join(input)).expect("standard input"));
     command.env(STORE, cli.path().join("runs.db"));
     let ended = ended(command);
     assert_eq!(ended.status, Some(3), "{line}: {}{}", ended.out, ended.err);
@@ -85,6 +87,10 @@ fn input_files_are_not_replaced() {
         "run smoke sim:./machine.toml -o machine.toml",
         "probe sim:./machine.toml -o machine.toml",
         "run quick log -o log",
+        "show - -o run.json < run.json",
+        "show - -o also.json < run.json",
+        "import - -o log.fio < log.fio",
+        "verify here --check - -o log < log",
     ] {
         refuses(&cli, line, "is an input file; this would overwrite it");
     }
