@@ -261,6 +261,7 @@ fn a_disk_with_a_premature_fsync_gets_the_dirty_warning() {
     let is_marked = |fsync: Fsync, rounds: &str| {
         let all = run(fsync, rounds);
         assert_eq!(marked(&all, "noflush"), set(&[]), "it was flushed");
+        assert!(all.iter().all(|cell| cell["state"]["unverified"].is_null()), "its loop device uses direct I/O");
         let texts: Vec<&str> = all.iter().filter_map(|cell| mark(cell, "dirty")).collect();
         assert!(texts.iter().all(|text| text.contains("no disk is visible")), "{texts:?}");
         !texts.is_empty()

@@ -14,12 +14,11 @@ use units::Nanos;
 use crate::errors::message;
 use crate::guard::Cleared;
 use crate::observe::block_device::Device;
-use crate::observe::block_stack;
 pub use crate::observe::counters::{GroupsSeen, Reach};
 use crate::observe::counters::{Source, groups_seen, ready_time};
 use crate::observe::host::Host;
 use crate::observe::kernel_threads::WorkerTimes;
-use crate::observe::mount::{Place, takes_direct};
+use crate::observe::mount::{Place, devices_under, takes_direct};
 use crate::page_cache::DROP_CACHES;
 pub use crate::page_cache::{CacheProbe, Probe};
 use crate::provision::image_fault::ImageFault;
@@ -221,7 +220,7 @@ fn device(device: &Device) -> DeviceFound {
         counts: used.is_some(),
         counts_flushes: used.is_some_and(|used| used.flushing.is_some()),
         write_cache: device.write_cache(),
-        below: block_stack::under(device)
+        below: devices_under(device)
             .into_iter()
             .filter(|(_, depth)| *depth > 0)
             .map(|(device, _)| device.name)

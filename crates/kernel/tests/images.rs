@@ -9,9 +9,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use kernel::observe::mount::Place;
+use kernel::observe::block_source::Storage;
+use kernel::observe::mount::{Place, memory_below};
 use kernel::{Image, ImageFault, ImageSpec, PrivateMounts};
 use tempfile::TempDir;
+use testkit::loop_disk::{LoopDisk, Mounted};
 use testkit::{need_disk, skip, wait_until};
 use units::Bytes;
 
@@ -261,7 +263,47 @@ fn any_file_system_can_hold_the_image() {
         let inner = make(&spec("ext4", 16 * MIB, outer.path())).expect("an image on an image");
         assert_eq!(inner.host().file_system.as_deref(), Some(host));
         assert_eq!(inner.host().device.as_ref(), Some(outer.device()));
+        // The files of a btrfs do not have the number of its device.
+        let shared = Place::under(outer.path()).expect("a place").shared_with(inner.device());
+        assert_eq!(shared.first(), Some(&outer.device().name), "{host}");
     }
+}
+
+/// Loop devices on the files of an overlay: one on a disk, and one in memory.
+#[test]
+fn a_file_on_an_overlay_is_on_the_device_of_its_upper_layer() {
+    need_disk!("mkfs.ext4");
+    let scratch = scratch();
+    let image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
+    let folder = |name: &str| {
+        let path = image.path().join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        path
+    };
+    let memory = Mounted::tmpfs(&folder("memory"), "size=8m");
+    for layers in ["disk", "memory"] {
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| folder(&format!("{layers}/{name}")));
+        let options = [("lowerdir", lower), ("upperdir", upper), ("workdir", work)];
+        let options = options.map(|(key, path)| format!("{key}={}", path.display())).join(",");
+        let point = folder(&format!("{layers}-merged"));
+        testkit::run_tool("mount", &["-t", "overlay", "-o", &options, "overlay", &point.to_string_lossy()]);
+        let overlay = Mounted::adopt(&point);
+        let file = point.join("file");
+        fs::write(&file, vec![1; MIB as usize]).expect("a file");
+        let disk = LoopDisk::attach_through_cache(&file).expect("a loop device");
+        let name = disk.node().file_name().expect("a name").display().to_string();
+        let device = Storage::inspect(disk.node()).expect("readable").and_then(|disk| disk.device).expect("a device");
+        let shared = Place::under(image.path()).expect("a place").shared_with(&device);
+        let in_memory = memory_below(&device);
+        match layers {
+            "disk" => assert_eq!((shared.first(), in_memory), (Some(&image.device().name), None)),
+            _ => assert_eq!(in_memory, Some(format!("{name} on tmpfs under an overlay"))),
+        }
+        drop(disk);
+        wait_until("the loop device is gone", || loops_on(&point).is_empty());
+        drop(overlay);
+    }
+    drop(memory);
 }
 
 #[test]

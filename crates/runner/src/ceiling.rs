@@ -217,6 +217,7 @@ mod tests {
             used: DeviceUse { moved: device, ..DeviceUse::default() },
             write_cache: Some(write_cache),
             is_file: false,
+            is_buffered: false,
         };
         Counters { device: Some(device), layers: vec![layer], ..Counters::default() }
     }

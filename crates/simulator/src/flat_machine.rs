@@ -188,6 +188,7 @@ impl World for Flat {
                 // The disk has no write cache.
                 write_cache: Some(WriteCache::Through),
                 is_file: false,
+                is_buffered: false,
             }],
             ..Counters::default()
         })

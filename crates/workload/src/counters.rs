@@ -120,6 +120,9 @@ pub struct Layer {
     pub write_cache: Option<WriteCache>,
     /// True if its storage is a file, so that a file system is below it.
     pub is_file: bool,
+    /// True if the data of that file go through the page cache of this machine.
+    #[serde(default)]
+    pub is_buffered: bool,
 }
 
 /// The place of data whose write the device has completed.
@@ -397,6 +400,7 @@ mod tests {
             used: DeviceUse { reads: *reads, ..DeviceUse::default() },
             write_cache: None,
             is_file: false,
+            is_buffered: false,
         };
         Counters { layers: devices.iter().map(layer).collect(), ..Counters::default() }
     }

@@ -4,7 +4,9 @@
 //! Policy:
 //!   1. A result claims that data were on a device if it is cold, O_DIRECT or durable.
 //!   2. Without a visible device, or if the kernel does not count its I/O, no counter shows that. The result is
-//!      unverified. Storage known to be in memory is not: the warning `memory` says that the claim is false.
+//!      unverified. A loop device whose file is on such storage is unverified, too, if it uses the page cache, because
+//!      the data may be only there. With direct I/O, it passes each request on; a cache of the server is then like that
+//!      of a drive. Storage known to be in memory is not unverified: the warning `memory` says that the claim is false.
 //!   3. On FUSE, and on an overlay whose upper layer is known to be FUSE, data come from disks and networks of this
 //!      machine. If these moved far fewer bytes than the test, the claim is false. Host file systems (9p, virtiofs) and
 //!      network cards that bypass the kernel (RDMA, as NFS may use) move bytes that it does not count. The kernel
@@ -13,6 +15,7 @@
 use kernel::observe::mount::{Place, is_served};
 use runner::execution::PhaseResult;
 use stats::judge::marks::{Mark, traffic};
+use workload::Counters;
 
 use super::CellFacts;
 use super::devices::{highest, lowest, reads_device, wanted, writes_over_again};
@@ -24,9 +27,13 @@ pub fn unverified(facts: &CellFacts) -> Option<String> {
         return None;
     }
     // 2
-    let is_visible = facts.runs.iter().all(|run| run.counters.device.is_some());
+    let hidden = facts.runs.iter().find_map(|run| file_on_hidden_storage(&run.counters));
+    let is_visible = facts.runs.iter().all(|run| run.counters.device.is_some()) && hidden.is_none();
     if is_visible || facts.infos.iter().any(|info| info.in_memory.is_some()) {
         return None;
+    }
+    if let Some(device) = hidden {
+        return Some(format!("{device} uses the page cache, and no block device is visible below its file"));
     }
     if !facts.infos.is_empty() && facts.infos.iter().all(|info| info.device.is_some()) {
         return Some("the kernel does not count the I/O of the device (queue/iostats is 0)".to_owned());
@@ -36,6 +43,13 @@ pub fn unverified(facts: &CellFacts) -> Option<String> {
     systems.dedup();
     let below = if systems.is_empty() { "the target".to_owned() } else { systems.join(" and ") };
     Some(format!("no block device is visible below {below}"))
+}
+
+/// The lowest counted loop device, if it uses the page cache and no device is visible below its file.
+fn file_on_hidden_storage(counters: &Counters) -> Option<&str> {
+    let last = counters.layers.iter().rfind(|layer| layer.is_file).filter(|layer| layer.is_buffered)?;
+    // Without all counters, the device below the file may only be uncounted.
+    (counters.device.is_some() && counters.ends_in_a_file()).then_some(last.name.as_str())
 }
 
 /// The marks of claims that the counters of the machine disprove.
@@ -77,4 +91,45 @@ fn is_counted(facts: &CellFacts) -> bool {
 /// own leaves files there.
 fn is_compressible(facts: &CellFacts, run: &PhaseResult) -> bool {
     facts.plan.zeros || run.tree_counts().files == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{DeviceBytes, DeviceUse, Layer};
+
+    use super::*;
+
+    /// Counters of a stack of devices, the upper one first. `files` are those that are on a file.
+    fn counters(names: &[&str], files: &[&str]) -> Counters {
+        let layer = |(depth, name): (u32, &&str)| Layer {
+            name: (*name).to_owned(),
+            depth,
+            below: Vec::new(),
+            used: DeviceUse::default(),
+            write_cache: None,
+            is_file: files.contains(name),
+            is_buffered: files.contains(name),
+        };
+        let layers = (0..).zip(names).map(layer).collect();
+        Counters { device: Some(DeviceBytes::default()), layers, ..Counters::default() }
+    }
+
+    #[test]
+    fn a_file_without_a_device_below_it_is_on_hidden_storage() {
+        let found = |names: &[&str]| {
+            let counters = counters(names, &["loop0", "loop1"]);
+            file_on_hidden_storage(&counters).map(str::to_owned)
+        };
+        assert_eq!(found(&["dm-0", "loop0"]).as_deref(), Some("loop0"));
+        assert_eq!(found(&["loop0", "loop1"]).as_deref(), Some("loop1"));
+        for seen in [&["loop0", "vda1", "vda"][..], &["loop0", "loop1", "vda"], &["vda"], &[]] {
+            assert_eq!(found(seen), None, "{seen:?}");
+        }
+        let mut direct = counters(&["loop0"], &["loop0"]);
+        direct.layers[0].is_buffered = false;
+        assert_eq!(file_on_hidden_storage(&direct), None);
+        // The device below may not be counted.
+        let uncounted = Counters { device: None, ..counters(&["loop0"], &["loop0"]) };
+        assert_eq!(file_on_hidden_storage(&uncounted), None);
+    }
 }

@@ -6,7 +6,7 @@ use stats::RateBase;
 use stats::judge::marks::caches::{Reads, Wanted};
 use stats::judge::marks::contents::Writes;
 use stats::judge::marks::{Mark, caches, contents, durability};
-use workload::{Durability, Layer, Op, OpKind, Phase, Tally, WriteCache};
+use workload::{Durability, Layer, Mode, Op, OpKind, Phase, Tally, WriteCache};
 
 use super::CellFacts;
 
@@ -100,7 +100,14 @@ fn from_cache(facts: &CellFacts) -> Option<Mark> {
 }
 
 fn from_below(facts: &CellFacts) -> Option<Mark> {
-    if reads_device(facts) { lowest(facts, from_lower_cache) } else { None }
+    if reads_device(facts) { lowest(facts, |run| own_from_below(facts.phase, run)) } else { None }
+}
+
+/// As `from_lower_cache`, if the programs read data. Otherwise the devices read for other programs. The reads of a
+/// command are not counted.
+fn own_from_below(phase: &Phase, run: &PhaseResult) -> Option<Mark> {
+    let may_have_read = phase.unit.first == OpKind::Run || run.tally().bytes_read > 0;
+    from_lower_cache(run).filter(|_| may_have_read)
 }
 
 /// The first device of a stack that read less than the one above it. The search ends at a level with several devices,
@@ -206,15 +213,58 @@ fn untouched(facts: &CellFacts) -> Option<Mark> {
     contents::untouched(moved.sum::<Option<u64>>()?, own.sum::<Option<u64>>().filter(|_| !is_ours))
 }
 
-/// The writes of a phase. Writes at given places do not count as sequential. If a file is open for synchronous writes,
-/// each of them is a sync.
+/// The writes of a phase. Writes at given places do not count as sequential.
 fn writes(phase: &Phase, tally: &Tally) -> Writes {
     let calls = if tally.count(OpKind::WriteAt) > 0 { 0 } else { tally.count(OpKind::Write) };
-    let is_synchronous = phase.steps.opening().iter().any(|op| match op {
-        Op::Open { mode, .. } | Op::Create { mode, .. } => mode.durability != Durability::None,
-        _ => false,
-    });
-    let syncs = [OpKind::Fdatasync, OpKind::Fsync, OpKind::FsyncDirectory, OpKind::Syncfs];
-    let syncs = syncs.into_iter().map(|kind| tally.count(kind)).sum::<u64>();
-    Writes { bytes: tally.bytes_written, calls, syncs: syncs + if is_synchronous { calls } else { 0 } }
+    Writes { bytes: tally.bytes_written, calls, syncs: syncs(phase, tally) }
+}
+
+/// The calls that make data durable.
+pub(super) const SYNCS: [OpKind; 4] = [OpKind::Fdatasync, OpKind::Fsync, OpKind::FsyncDirectory, OpKind::Syncfs];
+
+/// The number of syncs in the steps of a phase: these calls, and the writes to a file that is open for synchronous
+/// writes.
+pub(super) fn syncs(phase: &Phase, tally: &Tally) -> u64 {
+    let is_synchronous = opened(phase).any(|mode| mode.durability != Durability::None);
+    let writes = if is_synchronous { tally.count(OpKind::Write) + tally.count(OpKind::WriteAt) } else { 0 };
+    SYNCS.into_iter().map(|kind| tally.count(kind)).sum::<u64>() + writes
+}
+
+/// The flags of the files that a phase opens first.
+pub(super) fn opened(phase: &Phase) -> impl Iterator<Item = Mode> {
+    phase.steps.opening().iter().filter_map(|op| match op {
+        Op::Open { mode, .. } | Op::Create { mode, .. } => Some(*mode),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::MarkCode;
+    use workload::programs::classic1983::Classic;
+    use workload::{DeviceBytes, DeviceUse};
+
+    use super::*;
+    use crate::judge::consumption::tests::performed;
+
+    /// Another program reads from a loop device whose file is in the page cache.
+    #[test]
+    fn reads_of_others_are_not_from_a_cache_below_a_writer() {
+        let layer = |name: &str, depth, read| Layer {
+            name: name.to_owned(),
+            depth,
+            below: Vec::new(),
+            used: DeviceUse { moved: DeviceBytes { read, ..DeviceBytes::default() }, ..DeviceUse::default() },
+            write_cache: None,
+            is_file: false,
+            is_buffered: false,
+        };
+        for (classic, code) in [(Classic::Read8192, Some(MarkCode::Lower)), (Classic::Rewrite8192, None)] {
+            let (program, result) = performed(classic, 1);
+            let mut run = result.phases.into_iter().next().expect("a phase");
+            run.counters.layers = vec![layer("loop0", 0, 100 << 20), layer("vda", 1, 0)];
+            let mark = own_from_below(&program.phases[0], &run);
+            assert_eq!(mark.map(|mark| mark.code), code, "{}", classic.name());
+        }
+    }
 }

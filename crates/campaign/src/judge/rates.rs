@@ -7,7 +7,7 @@ use stats::judge::marks::steadiness::{Figure, GroupLimit};
 use stats::judge::marks::{Mark, steadiness};
 
 use super::CellFacts;
-use super::consumption::used_of;
+use super::consumption::{own_limits, used_of};
 
 /// The marks of a cell. A simulated device is never throttled.
 pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
@@ -29,7 +29,7 @@ pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
 fn by_group(facts: &CellFacts) -> Option<Mark> {
     let runs = facts.runs;
     let elapsed: f64 = runs.iter().map(|run| run.counters.elapsed.as_secs_f64()).sum();
-    let set = runs.last()?.counters.io_limits.iter().map(|limit| GroupLimit {
+    let set = own_limits(runs, facts.phase).map(|limit| GroupLimit {
         what: limit.kind.name(),
         device: &limit.device,
         allowed: limit.allowed,

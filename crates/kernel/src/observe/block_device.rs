@@ -180,6 +180,11 @@ impl Device {
         self.sys.join("loop/backing_file").exists()
     }
 
+    /// True if it is a loop device whose file is read and written through the page cache.
+    pub(crate) fn is_buffered(&self) -> bool {
+        self.is_file() && read_limited::of_the_kernel(self.sys.join("loop/dio")).is_ok_and(|text| text.trim() == "0")
+    }
+
     /// The folder of its queue attributes; for a partition, its disk's.
     pub(crate) fn queue(&self) -> Option<PathBuf> {
         ["queue", "../queue"].into_iter().map(|place| self.sys.join(place)).find(|folder| folder.is_dir())

@@ -49,7 +49,7 @@ impl Storage {
             (Some(rustix::fs::ioctl_blksszget(&file)?), mount::numbered(metadata.rdev()), false)
         } else {
             let place = Place::under(path)?;
-            let in_memory = matches!(place.file_system.as_deref(), Some("tmpfs" | "ramfs"));
+            let in_memory = place.file_system.as_deref().is_some_and(mount::keeps_in_memory);
             (direct_alignment(path)?, place.device, in_memory)
         };
         let direct = aligned.is_some() && takes_direct(path)?;

@@ -2,7 +2,6 @@
 //! partition is part of a disk, and a mirror consists of several.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::observe::block_device::{Device, Number, number_in};
@@ -10,26 +9,17 @@ use crate::sys::name::original;
 use crate::sys::read_limited;
 
 /// The folder with the kernel's devices.
-const SYS: &str = "/sys";
+pub(crate) const SYS: &str = "/sys";
 
 /// The suffix that the kernel appends to the path of a file that has no name any more.
 const NAMELESS: &str = " (deleted)";
 
-/// Returns the device and all devices below it, each once, with the number of devices above it.
-pub(crate) fn under(top: &Device) -> Vec<(Device, u32)> {
-    under_in(Path::new(SYS), top, &device_of)
-}
-
-/// Returns the names of the devices directly below a device.
-pub(crate) fn below(device: &Device) -> Vec<String> {
-    let numbers = numbers_below(device, &device_of).into_iter();
-    numbers.filter_map(|(major, minor)| Some(Device::in_sys(Path::new(SYS), major, minor)?.name)).collect()
-}
-
-/// As `under`, with another root. `device_of` returns the device that contains a file.
-fn under_in(sys: &Path, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(Device, u32)> {
+/// Returns these devices and all devices below them, each once, with the number of devices above it. `device_of`
+/// returns a device that contains a file.
+pub(crate) fn under(sys: &Path, tops: &[Device], device_of: &dyn Fn(&Path) -> Option<Device>) -> Vec<(Device, u32)> {
     let mut found: Vec<(Device, u32)> = Vec::new();
-    let mut coming: Vec<(Device, u32)> = members(sys, top).into_iter().map(|member| (member, 0)).collect();
+    let tops = tops.iter().flat_map(|top| members(sys, top));
+    let mut coming: Vec<(Device, u32)> = tops.map(|member| (member, 0)).collect();
     // Breadth first, so that each device is found at its least depth.
     while !coming.is_empty() {
         let mut below = Vec::new();
@@ -37,9 +27,8 @@ fn under_in(sys: &Path, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number
             if found.iter().any(|(known, _)| *known == device) {
                 continue;
             }
-            let numbers = numbers_below(&device, device_of);
-            let devices = numbers.into_iter().filter_map(|(major, minor)| Device::in_sys(sys, major, minor));
-            below.extend(devices.map(|device| (device, depth + 1)));
+            let devices = directly_below(sys, &device, device_of);
+            below.extend(devices.into_iter().map(|device| (device, depth + 1)));
             found.push((device, depth));
         }
         coming = below;
@@ -59,18 +48,19 @@ fn members(sys: &Path, device: &Device) -> Vec<Device> {
     vec![device.clone()]
 }
 
-/// The devices directly below a device.
-fn numbers_below(device: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<Number> {
+/// The devices directly below a device. The file of a loop device may be on all members of a btrfs.
+pub(crate) fn directly_below(sys: &Path, device: &Device, device_of: &dyn Fn(&Path) -> Option<Device>) -> Vec<Device> {
     if let Some(file) = backing_file(device) {
-        return device_of(&file).into_iter().collect();
+        return device_of(&file).map_or_else(Vec::new, |holder| members(sys, &holder));
     }
+    let numbered = |(major, minor): Number| Device::in_sys(sys, major, minor);
     let slaves: Vec<Number> = folders(&device.sys.join("slaves")).iter().filter_map(|slave| number_in(slave)).collect();
     if slaves.is_empty() && device.sys.join("partition").exists() {
         // The folder of a partition is inside that of its disk.
         let disk = device.sys.canonicalize().ok().and_then(|own| own.parent().and_then(number_in));
-        return disk.into_iter().collect();
+        return disk.and_then(numbered).into_iter().collect();
     }
-    slaves
+    slaves.into_iter().filter_map(numbered).collect()
 }
 
 /// The file of a loop device, or the folder where a nameless file was created. `None` for other devices.
@@ -98,15 +88,6 @@ fn backing(text: &str) -> PathBuf {
     }
 }
 
-/// The number of the device that contains a file.
-fn device_of(file: &Path) -> Option<Number> {
-    let metadata = file.metadata().ok()?;
-    // A loop device may also be backed by a device.
-    let is_device = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
-    let number = if is_device { metadata.rdev() } else { metadata.dev() };
-    Some((rustix::fs::major(number), rustix::fs::minor(number)))
-}
-
 /// The entries of a folder, sorted. Empty if the folder does not exist.
 pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -120,11 +101,20 @@ mod tests {
     use super::*;
     use crate::recorded_machine::Recorded;
 
-    fn under(recorded: &Recorded, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(String, u32)> {
-        under_in(recorded.sys(), top, device_of).into_iter().map(|(device, depth)| (device.name, depth)).collect()
+    fn under(recorded: &Recorded, top: &Device, device_of: &dyn Fn(&Path) -> Option<Device>) -> Vec<(String, u32)> {
+        under_all(recorded, std::slice::from_ref(top), device_of)
     }
 
-    fn nowhere(_: &Path) -> Option<Number> {
+    fn under_all(
+        recorded: &Recorded,
+        tops: &[Device],
+        device_of: &dyn Fn(&Path) -> Option<Device>,
+    ) -> Vec<(String, u32)> {
+        let found = super::under(recorded.sys(), tops, device_of);
+        found.into_iter().map(|(device, depth)| (device.name, depth)).collect()
+    }
+
+    fn nowhere(_: &Path) -> Option<Device> {
         None
     }
 
@@ -136,9 +126,9 @@ mod tests {
     fn a_loop_device_is_on_the_disk_of_its_file() {
         let recorded = Recorded::new();
         recorded.add("pci/vda", "254:0", &[]);
-        recorded.add("pci/vda/vda1", "254:1", &[("partition", "1\n")]);
+        let partition = recorded.add("pci/vda/vda1", "254:1", &[("partition", "1\n")]);
         let top = recorded.add("virtual/loop3", "7:3", &[("loop/backing_file", "/images/a b.img\n")]);
-        let on_partition = |file: &Path| (file == Path::new("/images/a b.img")).then_some((254, 1));
+        let on_partition = |file: &Path| (file == Path::new("/images/a b.img")).then(|| partition.clone());
         assert_eq!(under(&recorded, &top, &on_partition), layers(&[("loop3", 0), ("vda1", 1), ("vda", 2)]));
         assert_eq!(under(&recorded, &top, &nowhere), layers(&[("loop3", 0)]));
     }
@@ -177,10 +167,23 @@ mod tests {
     fn a_btrfs_may_have_many_members() {
         let recorded = Recorded::new();
         let top = recorded.add("pci/sda", "8:0", &[]);
-        recorded.add("pci/sdb", "8:16", &[]);
+        let other = recorded.add("pci/sdb", "8:16", &[]);
         recorded.link("pci/sda", "fs/btrfs/0b1c/devices/sda");
         recorded.link("pci/sdb", "fs/btrfs/0b1c/devices/sdb");
         fs::create_dir_all(recorded.sys().join("fs/btrfs/features")).expect("folders");
         assert_eq!(under(&recorded, &top, &nowhere), layers(&[("sda", 0), ("sdb", 0)]));
+        // A file on it may be on all of them.
+        let file = recorded.add("virtual/loop3", "7:3", &[("loop/backing_file", "/pool/a.img\n")]);
+        assert_eq!(under(&recorded, &file, &|_| Some(other.clone())), layers(&[("loop3", 0), ("sda", 1), ("sdb", 1)]));
+    }
+
+    /// An xfs with its log on a partition of the disk that has the data.
+    #[test]
+    fn a_file_system_may_have_several_devices() {
+        let recorded = Recorded::new();
+        recorded.add("pci/sda", "8:0", &[]);
+        let [data, log] = [("sda1", "8:1"), ("sda2", "8:2")]
+            .map(|(name, number)| recorded.add(&format!("pci/sda/{name}"), number, &[("partition", "1\n")]));
+        assert_eq!(under_all(&recorded, &[data, log], &nowhere), layers(&[("sda1", 0), ("sda2", 0), ("sda", 1)]));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 use crate::observe::block_device::Device;
-use crate::observe::block_stack;
+use crate::observe::block_stack::{self, SYS};
+use crate::observe::overlay::upper_in;
 use crate::sys::name::original;
 use crate::sys::read_limited;
 
@@ -48,12 +50,9 @@ impl Place {
         let space = rustix::fs::statvfs(&path)?;
         let mount = mount_of(&path);
         let device = device_below(number, mount.as_ref());
-        let stack = device.as_ref().map(block_stack::under).unwrap_or_default();
+        let stack = device.as_ref().map(devices_under).unwrap_or_default();
         Ok(Place {
-            in_memory: mount
-                .as_ref()
-                .and_then(memory_only)
-                .or_else(|| stack.iter().find_map(|(one, _)| in_memory(one))),
+            in_memory: mount.as_ref().and_then(memory_only).or_else(|| memory_in(&stack)),
             nested_in: stack.iter().find_map(|(one, _)| image_under(one)).map(|image| host_of(&image)),
             upper: None,
             file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
@@ -73,10 +72,22 @@ impl Place {
         Place { device, in_memory, nested_in, upper: file_system, ..self }
     }
 
+    /// Returns all devices below the file system, each once, with the number of devices above it. An xfs may have its
+    /// realtime data and its log on devices of their own, which the mount options name (xfs(5)).
+    pub(crate) fn devices(&self) -> Vec<(Device, u32)> {
+        let named = |option: &String| {
+            let path = ["rtdev=", "logdev="].into_iter().find_map(|key| option.strip_prefix(key))?;
+            numbered_node(&PathBuf::from(original(path)))
+        };
+        let tops: Vec<Device> =
+            self.device.iter().cloned().chain(self.mount_options.iter().filter_map(named)).collect();
+        block_stack::under(Path::new(SYS), &tops, &device_of)
+    }
+
     /// Returns the names of the devices in this stack that are also in the stack of `other`, from the top down.
     pub fn shared_with(&self, other: &Device) -> Vec<String> {
-        let own = self.device.as_ref().map(block_stack::under).unwrap_or_default();
-        let others = block_stack::under(other);
+        let own = self.device.as_ref().map(devices_under).unwrap_or_default();
+        let others = devices_under(other);
         let shared = own.into_iter().filter(|(device, _)| others.iter().any(|(other, _)| other == device));
         shared.map(|(device, _)| device.name).collect()
     }
@@ -88,6 +99,30 @@ impl Place {
         }
         100.0 * self.used_bytes as f64 / self.total_bytes as f64
     }
+}
+
+/// Returns the device and all devices below it, each once, with the number of devices above it.
+pub(crate) fn devices_under(top: &Device) -> Vec<(Device, u32)> {
+    block_stack::under(Path::new(SYS), std::slice::from_ref(top), &device_of)
+}
+
+/// Returns the names of the devices directly below a device.
+pub(crate) fn names_below(device: &Device) -> Vec<String> {
+    block_stack::directly_below(Path::new(SYS), device, &device_of).into_iter().map(|below| below.name).collect()
+}
+
+/// A device that contains a file: the device itself for a device node, because a loop device may also be on a device.
+/// For a file on an overlay, that is the device of its upper layer.
+fn device_of(file: &Path) -> Option<Device> {
+    let metadata = file.metadata().ok()?;
+    if metadata.file_type().is_block_device() {
+        return numbered(metadata.rdev());
+    }
+    let of = |path: &Path, number| device_below(number, mount_of(path).as_ref());
+    of(file, metadata.dev()).or_else(|| {
+        let upper = same_in_upper(file)?;
+        of(&upper, upper.metadata().ok()?.dev())
+    })
 }
 
 /// The block device with this number (`st_dev` or `st_rdev`).
@@ -142,9 +177,41 @@ pub(crate) fn mount_options(folder: &Path) -> Option<Vec<String>> {
     Some(options(&mount_of(&folder.canonicalize().ok()?)?))
 }
 
+/// Returns the path that a file or folder should have in the upper layer of its overlay. `None` if it is not on an
+/// overlay.
+pub(crate) fn upper_path(path: &Path) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    upper_in(&mount_of(&path)?, &path)
+}
+
+/// Returns the path of a file or folder in the upper layer of its overlay, if the same one is there: with this inode
+/// number and size. An overlay shows another inode number for a file that it has copied up; then this is `None`.
+fn same_in_upper(path: &Path) -> Option<PathBuf> {
+    let upper = upper_path(path)?.canonicalize().ok()?;
+    let identity = |path: &Path| path.metadata().ok().map(|metadata| (metadata.ino(), metadata.len()));
+    (identity(path)? == identity(&upper)?).then_some(upper)
+}
+
 /// The name of the file system, if it keeps files only in memory.
 fn memory_only(mount: &MountInfo) -> Option<String> {
-    matches!(mount.fs_type.as_str(), "tmpfs" | "ramfs").then(|| mount.fs_type.clone())
+    keeps_in_memory(&mount.fs_type).then(|| mount.fs_type.clone())
+}
+
+/// True if a file system of this type keeps files only in memory.
+pub(crate) fn keeps_in_memory(file_system: &str) -> bool {
+    matches!(file_system, "tmpfs" | "ramfs" | "devtmpfs")
+}
+
+/// Describes the part of a stack that is only in memory. `None` if none is known, or if another device of its level is
+/// not in memory: a mirror of a RAM disk and a disk is durable. Limits: a stripe or a cache that is partly in memory is
+/// not noticed, and a mirror whose members have different depths may be named wrongly.
+fn memory_in(stack: &[(Device, u32)]) -> Option<String> {
+    let deepest = stack.iter().map(|(_, depth)| *depth).max()?;
+    (0..=deepest).find_map(|depth| {
+        let mut level = stack.iter().filter(|(_, of)| *of == depth).map(|(one, _)| in_memory(one));
+        let first = level.next()??;
+        level.all(|other| other.is_some()).then_some(first)
+    })
 }
 
 /// Describes the part of a device that is only in memory: the device itself, or the file of a loop device.
@@ -157,18 +224,22 @@ fn in_memory(device: &Device) -> Option<String> {
     if is_memory {
         return Some(device.name.clone());
     }
-    let mount = mount_of(&image_under(device)?)?;
-    memory_only(&mount).map(|file_system| format!("{} on {file_system}", device.name))
+    let file = image_under(device)?;
+    let on = |path: &Path| memory_only(&mount_of(path)?).map(|memory| format!("{} on {memory}", device.name));
+    on(&file).or_else(|| Some(format!("{} under an overlay", on(&same_in_upper(&file)?)?)))
 }
 
 /// The layer of a device's stack that is only in memory; `None` if none is known.
 pub fn memory_below(device: &Device) -> Option<String> {
-    block_stack::under(device).iter().find_map(|(one, _)| in_memory(one))
+    memory_in(&devices_under(device))
 }
 
-/// The file of the loop device at a path. `None` for other paths, and if the file has no name.
-pub(crate) fn loop_file(path: &Path) -> Option<PathBuf> {
-    block_stack::named_file(&numbered_node(path)?)
+/// The file of the loop device at a path, and the part of the file that the device shows. `None` for other paths, and
+/// if the file has no name.
+pub(crate) fn loop_part(path: &Path) -> Option<(PathBuf, Range<u64>)> {
+    let device = numbered_node(path)?;
+    let offset: u64 = read_limited::of_the_kernel(device.sys.join("loop/offset")).ok()?.trim().parse().ok()?;
+    Some((block_stack::named_file(&device)?, offset..offset.saturating_add(device.bytes()?)))
 }
 
 /// The file of a loop device, or the folder of a nameless one. Returns `None` if the file is itself a device.
@@ -331,6 +402,35 @@ mod tests {
             assert_eq!(found, [of_number, of_name && node.exists()], "{kind}");
         }
         assert!(device_below(number, None).is_some());
+    }
+
+    #[test]
+    fn a_mirror_is_in_memory_only_with_all_its_disks() {
+        let memory = |stack: &[(&str, u32)]| {
+            let device =
+                |(name, depth): &(&str, u32)| (Device { name: (*name).to_owned(), sys: PathBuf::new() }, *depth);
+            memory_in(&stack.iter().map(device).collect::<Vec<_>>())
+        };
+        assert_eq!(memory(&[("md0", 0), ("ram0", 1), ("sda", 1)]), None);
+        assert_eq!(memory(&[("md0", 0), ("ram0", 1), ("ram1", 1)]).as_deref(), Some("ram0"));
+        assert_eq!(memory(&[("dm-0", 0), ("zram0", 1)]).as_deref(), Some("zram0"));
+        assert_eq!((memory(&[("sda1", 0), ("sda", 1)]), memory(&[])), (None, None));
+    }
+
+    /// The realtime device and the log of an xfs.
+    #[test]
+    fn mount_options_name_more_devices_of_a_file_system() {
+        let here = Place::under(Path::new("/")).expect("a place");
+        let device = here.device.clone().expect("the root has a device");
+        if !device.node().exists() {
+            return testkit::skip!("the device of the root has no node");
+        }
+        for key in ["rtdev", "logdev"] {
+            let mount_options = vec!["rw".to_owned(), format!("{key}={}", device.node().display())];
+            let elsewhere = Place { device: None, mount_options, ..here.clone() };
+            assert_eq!(elsewhere.devices(), devices_under(&device), "{key}");
+        }
+        assert_eq!(Place { mount_options: vec!["rw".to_owned()], ..here }.devices(), devices_under(&device));
     }
 
     #[test]

@@ -1,29 +1,22 @@
 //! The upper layer of an overlay (Documentation/filesystems/overlayfs.rst): the folder that gets all new files. The
 //! mount table names it by its path in the mount namespace of the program that mounted the overlay. In a container
-//! that path leads nowhere, or to another folder. So it counts only after a test with a new file.
+//! that path leads nowhere, or to another folder. So it counts only after a test with a new file, or if the same file
+//! is there.
 
 use std::path::{Path, PathBuf};
 
 use procfs::process::MountInfo;
 
-use crate::observe::mount::mount_of;
-
-/// Returns the folder in the upper layer that should contain the files of this folder. `None` if the folder is not on
-/// an overlay.
-pub(crate) fn upper_folder(folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
-    upper_in(&mount_of(&folder)?, &folder)
-}
-
-/// As `upper_folder`, with the mount of the folder.
-fn upper_in(mount: &MountInfo, folder: &Path) -> Option<PathBuf> {
+/// Returns the path that a file or folder of this mount should have in the upper layer. `None` if the mount is not an
+/// overlay.
+pub(crate) fn upper_in(mount: &MountInfo, path: &Path) -> Option<PathBuf> {
     if mount.fs_type != "overlay" {
         return None;
     }
     let upper = PathBuf::from(decoded(mount.super_options.get("upperdir")?.as_ref()?)?);
     // A bind mount may begin below the root of the overlay.
     let root = Path::new(&mount.root).strip_prefix("/").ok()?;
-    let below = folder.strip_prefix(&mount.mount_point).ok()?;
+    let below = path.strip_prefix(&mount.mount_point).ok()?;
     // A relative path is relative to the directory in which mount(8) ran, which is unknown.
     upper.is_absolute().then(|| upper.join(root).join(below))
 }

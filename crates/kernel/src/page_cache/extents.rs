@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 use rustix::fs::SeekFrom;
@@ -59,9 +60,17 @@ pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fau
     for program in programs {
         let own = program.working_files()?;
         for path in own.iter().chain(&program.given) {
-            // A loop device has the holes of its file. As far as diskperf can see, other devices are fully written.
-            let seen = page_cache::open(&mount::loop_file(path).unwrap_or_else(|| path.clone()))
-                .and_then(|file| if file.metadata()?.is_file() { allocation_of(&file) } else { Ok(None) });
+            // A loop device has the holes of its part of a file. As far as diskperf can see, other devices are fully
+            // written.
+            let (path, part) = match mount::loop_part(path) {
+                Some((file, part)) => (file, Some(part)),
+                None => (path.clone(), None),
+            };
+            let seen = page_cache::open(&path).and_then(|file| {
+                let metadata = file.metadata()?;
+                let part = part.unwrap_or(0..metadata.len());
+                if metadata.is_file() { allocation_of(&file, part) } else { Ok(None) }
+            });
             match seen {
                 Ok(Some(allocation)) => sum.add(allocation),
                 Ok(None) | Err(_) => return Ok(None),
@@ -71,13 +80,13 @@ pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fau
     Ok((sum.bytes > 0).then_some(sum))
 }
 
-/// The allocation of one file.
-fn allocation_of(file: &File) -> io::Result<Option<Allocation>> {
-    let bytes = file.metadata()?.len();
-    match extents(file, bytes) {
-        Ok(extents) => Ok(Some(sum_up(bytes, &extents))),
+/// The allocation of a part of a file.
+fn allocation_of(file: &File, part: Range<u64>) -> io::Result<Option<Allocation>> {
+    match extents(file, &part) {
+        Ok(extents) => Ok(Some(sum_up(&part, &extents))),
         Err(error) if is_unsupported(&error) => {
-            Ok(Some(Allocation { bytes, empty: holes(file, bytes)?, compressed: 0 }))
+            let bytes = part.end - part.start;
+            Ok(Some(Allocation { bytes, empty: holes(file, &part)?, compressed: 0 }))
         }
         Err(error) => Err(error),
     }
@@ -87,15 +96,15 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::EBADR | libc::ENOSYS))
 }
 
-/// The extents of the first `bytes` bytes, in file order. Dirty data are written back first, because they have no
+/// The extents that a part of a file touches, in file order. Dirty data are written back first, because they have no
 /// place on the device before that.
-fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
+fn extents(file: &File, part: &Range<u64>) -> io::Result<Vec<Extent>> {
     let mut all: Vec<Extent> = Vec::new();
-    let mut start = 0;
-    while start < bytes {
+    let mut start = part.start;
+    while start < part.end {
         let mut map = Map {
             start,
-            length: bytes - start,
+            length: part.end - start,
             flags: FIEMAP_FLAG_SYNC,
             mapped: 0,
             count: BATCH as u32,
@@ -120,13 +129,13 @@ fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
     Ok(all)
 }
 
-/// Sums up sorted extents. Parts of a file of `bytes` bytes that no extent covers are holes.
-fn sum_up(bytes: u64, extents: &[Extent]) -> Allocation {
-    let mut allocation = Allocation { bytes, empty: 0, compressed: 0 };
-    let mut at = 0;
+/// Sums up sorted extents within a part of a file. Bytes that no extent covers are holes.
+fn sum_up(part: &Range<u64>, extents: &[Extent]) -> Allocation {
+    let mut allocation = Allocation { bytes: part.end - part.start, empty: 0, compressed: 0 };
+    let mut at = part.start;
     for extent in extents {
-        let (begin, end) =
-            (extent.logical.clamp(at, bytes), extent.logical.saturating_add(extent.length).clamp(at, bytes));
+        let within = |offset: u64| offset.clamp(at, part.end);
+        let (begin, end) = (within(extent.logical), within(extent.logical.saturating_add(extent.length)));
         allocation.empty += begin - at;
         if extent.flags & EXTENT_UNWRITTEN != 0 {
             allocation.empty += end - begin;
@@ -135,19 +144,19 @@ fn sum_up(bytes: u64, extents: &[Extent]) -> Allocation {
         }
         at = end;
     }
-    allocation.empty += bytes - at;
+    allocation.empty += part.end - at;
     allocation
 }
 
-/// Bytes of holes, as far as lseek(2) reports them.
-fn holes(file: &File, bytes: u64) -> io::Result<u64> {
-    let (mut empty, mut at) = (0, 0);
-    while at < bytes {
-        let hole = rustix::fs::seek(file, SeekFrom::Hole(at))?.min(bytes);
+/// Bytes of holes in a part of a file, as far as lseek(2) reports them.
+fn holes(file: &File, part: &Range<u64>) -> io::Result<u64> {
+    let (mut empty, mut at) = (0, part.start);
+    while at < part.end {
+        let hole = rustix::fs::seek(file, SeekFrom::Hole(at))?.min(part.end);
         at = match rustix::fs::seek(file, SeekFrom::Data(hole)) {
-            Ok(data) => data.min(bytes),
+            Ok(data) => data.min(part.end),
             // After the last data.
-            Err(Errno::NXIO) => bytes,
+            Err(Errno::NXIO) => part.end,
             Err(errno) => return Err(errno.into()),
         };
         empty += at - hole;
@@ -175,9 +184,11 @@ mod tests {
             extent(58, 2, EXTENT_ENCODED | EXTENT_ENCRYPTED),
             extent(90, 4096, EXTENT_LAST),
         ];
-        assert_eq!(sum_up(100, &all), Allocation { bytes: 100, empty: 10 + 10 + 10 + 30, compressed: 8 });
-        assert_eq!(sum_up(100, &[]), Allocation { bytes: 100, empty: 100, compressed: 0 });
-        assert_eq!(sum_up(0, &[]), Allocation::default());
+        assert_eq!(sum_up(&(0..100), &all), Allocation { bytes: 100, empty: 10 + 10 + 10 + 30, compressed: 8 });
+        assert_eq!(sum_up(&(0..100), &[]), Allocation { bytes: 100, empty: 100, compressed: 0 });
+        assert_eq!(sum_up(&(0..0), &[]), Allocation::default());
+        // A loop device with an offset shows a part of the file.
+        assert_eq!(sum_up(&(15..54), &all), Allocation { bytes: 39, empty: 10 + 10, compressed: 4 });
     }
 
     #[test]
@@ -185,11 +196,15 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         file.write_all_at(&[1; 65_536], 1 << 20).expect("a write");
         file.set_len(4 << 20).expect("a hole");
-        let empty = (4 << 20) - 65_536;
-        assert_eq!(allocation_of(&file).expect("seen"), Some(Allocation { bytes: 4 << 20, empty, compressed: 0 }));
-        assert_eq!(holes(&file, 4 << 20).expect("seen"), empty);
+        let written = 1 << 20..(1 << 20) + 65_536;
+        for (part, empty) in [(0..4 << 20, (4 << 20) - 65_536), (written, 0), (2 << 20..3 << 20, 1 << 20)] {
+            let found = Allocation { bytes: part.end - part.start, empty, compressed: 0 };
+            assert_eq!(allocation_of(&file, part.clone()).expect("seen"), Some(found));
+            assert_eq!(holes(&file, &part).expect("seen"), empty);
+        }
         let mut whole = tempfile::tempfile().expect("a file");
         whole.write_all(&[1; 10_000]).expect("a write");
-        assert_eq!(allocation_of(&whole).expect("seen"), Some(Allocation { bytes: 10_000, empty: 0, compressed: 0 }));
+        let found = Allocation { bytes: 10_000, empty: 0, compressed: 0 };
+        assert_eq!(allocation_of(&whole, 0..10_000).expect("seen"), Some(found));
     }
 }

@@ -10,13 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::errors::Fault;
 use crate::leftovers::tag;
-use crate::observe::mount::{Place, through};
-use crate::observe::overlay;
+use crate::observe::mount::{Place, through, upper_path};
 
 /// Prefix of the folder names.
 pub(crate) const PREFIX: &str = ".diskperf-";
@@ -94,7 +93,7 @@ impl Workspace {
     /// folder appears there.
     pub fn place(&self) -> io::Result<Place> {
         let place = Place::under(self.path())?;
-        match overlay::upper_folder(self.path()).filter(|upper| self.appears_in(upper)) {
+        match upper_path(self.path()).filter(|upper| self.appears_in(upper)) {
             Some(upper) => Ok(place.with_storage_of(Place::under(&upper)?)),
             None => Ok(place),
         }
@@ -141,7 +140,8 @@ impl Workspace {
             let removed = remove(&self.path, |folder| self.is(folder));
             let has_none_left = |error: &io::Error| error.raw_os_error() == Some(libc::EMFILE);
             return match removed {
-                Err(error) if has_none_left(&error) => fs::remove_dir_all(&self.path),
+                // An empty folder can be removed without a descriptor.
+                Err(error) if has_none_left(&error) => fs::remove_dir(&self.path).map_err(|_| error),
                 removed => removed,
             }
             .map_err(left);
@@ -256,12 +256,19 @@ fn empty(folder: BorrowedFd) -> Result<(), Errno> {
                 unlink_in(here, name, AtFlags::empty())?;
                 names.pop();
             }
+            // Without a free descriptor, the kernel does not say what it is. It refuses to unlink a folder.
+            Err(Errno::MFILE) if unlink_in(here, name, AtFlags::empty()).is_ok() => {
+                names.pop();
+            }
             Err(Errno::ACCESS) if unlock(here, name).is_ok() => {}
             Err(errno) => return Err(errno),
         }
     }
     Ok(())
 }
+
+/// Bytes of folder entries that are read at once. Chosen: as much as the C library reads.
+const ENTRIES: usize = 32 << 10;
 
 /// Removes a name, even from a folder that its owner may not write to: a command can leave one behind.
 fn unlink_in(folder: BorrowedFd, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
@@ -285,10 +292,14 @@ fn unlock(folder: BorrowedFd, name: &CStr) -> Result<(), Errno> {
     rustix::fs::chmod(through(&locked), Mode::RWXU)
 }
 
-/// The names in an open folder, in reverse order.
+/// The names in an open folder, in reverse order. Needs no other descriptor.
 fn names_in(folder: BorrowedFd) -> Result<Vec<CString>, Errno> {
+    // Another part of the program may have read it.
+    rustix::fs::seek(folder, SeekFrom::Start(0))?;
     let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
+    let mut memory = Vec::with_capacity(ENTRIES);
+    let mut entries = RawDir::new(folder, memory.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
         names.push(entry?.file_name().to_owned());
     }
     names.retain(|name| ![c".", c".."].contains(&name.as_c_str()));

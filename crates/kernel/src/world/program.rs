@@ -10,9 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::errors::Fault;
 use crate::guard::Given;
 use crate::observe::block_device::Device;
-use crate::observe::block_source::Storage;
-use crate::observe::block_stack;
-use crate::observe::mount;
+use crate::observe::mount::{self, Place};
 use crate::page_cache::CacheProbe;
 use crate::provision::workspace::{self, Workspace};
 use crate::world::process::{GivenDevice, Process};
@@ -138,8 +136,11 @@ impl Program {
     /// Watches the device below the first given path, if the program has no folder.
     pub(crate) fn look_behind_given(&mut self) {
         if let (None, Some(path)) = (&self.workspace, self.given.first()) {
-            let device = Storage::inspect(path).ok().flatten().and_then(|storage| storage.device);
-            self.devices = device.map(|device| block_stack::under(&device)).unwrap_or_default();
+            let device = mount::block_number(path).and_then(|(major, minor)| Device::numbered(major, minor));
+            self.devices = match device {
+                Some(device) => mount::devices_under(&device),
+                None => Place::under(path).map(|place| place.devices()).unwrap_or_default(),
+            };
         }
         if self.given.iter().any(|path| mount::block_number(path).is_some()) {
             self.process.give_device(GivenDevice::OnlyRead);
@@ -216,6 +217,5 @@ impl Drop for Program {
 }
 
 fn devices_under(workspace: &Workspace) -> Vec<(Device, u32)> {
-    let place = workspace.place().ok();
-    place.and_then(|place| place.device).map(|device| block_stack::under(&device)).unwrap_or_default()
+    workspace.place().map(|place| place.devices()).unwrap_or_default()
 }

@@ -35,9 +35,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "no block device is visible, so cold, O_DIRECT or durable cannot be checked",
         says: "The result would be cold, O_DIRECT or durable, but no counter shows the storage. A server may have \
                answered from its memory, or not have written anything. The rate is that of the whole path.",
-        when: "FUSE, 9p, virtiofs, NFS and other file systems without a block device here; an overlay, unless a new \
-               file appears in its upper layer; a device whose queue/iostats is 0. With --need it may be too slow, but \
-               it is never proven fast enough. choose and compare decide nothing between it and a verified result.",
+        when: "FUSE, 9p, virtiofs, NFS and other file systems without a block device here. An overlay, unless a new \
+               file appears in its upper layer. A loop device without direct I/O whose file is on one of these. A \
+               device whose queue/iostats is 0. With --need it may be too slow, but it is never proven fast enough. \
+               choose and compare decide nothing between it and a verified result.",
         advice: "Measure on the machine that has the disks. Between targets that are all unverified, compare only \
                  the paths.",
     },

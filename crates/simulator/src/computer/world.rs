@@ -263,6 +263,7 @@ impl World for Computer {
                     // Drives of that time have no write cache.
                     write_cache: Some(WriteCache::Through),
                     is_file: false,
+                    is_buffered: false,
                 }
             })
             .collect();

@@ -303,6 +303,25 @@ fn several_processes_have_no_named_owner() {
 }
 
 #[test]
+fn a_cpu_quota_limits_several_processes_if_it_takes_a_tenth_of_what_they_want() {
+    let throttled = |quota: u64, computed: u64| {
+        let work = ProcessWork { busiest: None, io_stall: Some(Nanos::ZERO) };
+        let (user, quota) = (ms(computed), Some(ms(quota)));
+        limited_by(&Consumption { elapsed: ms(1000), user, quota, several: Some(work), ..reader() })
+    };
+    // Sixteen processes, each throttled for a twentieth of the time.
+    assert_eq!(throttled(800, 15_200).what, Bottleneck::NotMeasured);
+    let verdict = throttled(3720, 280);
+    let evidence = "several processes, 93 % of the wanted CPU time taken by the CPU quota";
+    assert_eq!((verdict.what, verdict.evidence.as_str()), (Bottleneck::Quota, evidence));
+    // Two processes share a quota of one processor; they do not compute one after the other. Or one has half of one.
+    assert_eq!([(1000, 1000), (500, 500)].map(|(quota, used)| throttled(quota, used).what), [Bottleneck::Quota; 2]);
+    // They mostly waited for something else.
+    assert_eq!(throttled(200, 200).what, Bottleneck::NotMeasured);
+    assert_eq!(throttled(0, 1000).what, Bottleneck::Cpu);
+}
+
+#[test]
 fn two_programs_on_one_device_wait_for_each_other() {
     let used = two_on_one_device();
     let Owners { device_service, device_queue, rest, .. } = owners(&used);

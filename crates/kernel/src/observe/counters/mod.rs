@@ -31,8 +31,8 @@ use workload::{
 };
 
 use crate::observe::block_device::Device;
-use crate::observe::block_stack;
 use crate::observe::kernel_threads::WorkerTimes;
+use crate::observe::mount;
 use crate::sys::clocks::{now, process_cpu};
 use crate::sys::read_limited;
 use cgroups::Groups;
@@ -127,6 +127,7 @@ struct DeviceState {
     used: Option<DeviceUse>,
     write_cache: Option<WriteCache>,
     is_file: bool,
+    is_buffered: bool,
 }
 
 impl DeviceState {
@@ -138,6 +139,7 @@ impl DeviceState {
             used: device.used(),
             write_cache: device.keeps_writes(),
             is_file: device.is_file(),
+            is_buffered: device.is_buffered(),
         }
     }
 }
@@ -155,7 +157,7 @@ impl Snapshot {
         let mut rest = Rest::read(source, devices);
         let (servers, workers) = (served.times(), WorkerTimes::read());
         for (state, (device, _)) in rest.layers.iter_mut().zip(devices) {
-            state.below = block_stack::below(device);
+            state.below = mount::names_below(device);
         }
         Snapshot { servers, workers, rest }
     }
@@ -239,6 +241,7 @@ fn layer_since(now: &DeviceState, before: &Rest) -> Option<Layer> {
         used: now.used?.since(&earlier.used?),
         write_cache: now.write_cache,
         is_file: now.is_file,
+        is_buffered: now.is_buffered,
     })
 }
 

@@ -24,7 +24,8 @@ pub struct Consumption {
     pub system: Nanos,
     /// Time in which the programs were runnable but did not run, used-up quota included.
     pub ready: Option<Nanos>,
-    /// Time in which the programs were throttled because their CPU quota was used up.
+    /// Time in which the programs were throttled because their CPU quota was used up. For several processes, it is
+    /// summed over processors.
     pub quota: Option<Nanos>,
     /// Used share of the tightest limit that is set on the device, by the control group that the limit is set on.
     pub allowance: Option<f64>,

@@ -10,35 +10,46 @@ use crate::results::bottleneck::Bottleneck;
 
 /// Names the resource that was saturated, if it is the only one:
 ///   1. The CPU: one process computed all the time. Or all processes together computed all the time, and no task of the
-///      machine waited for I/O: then they computed one after the other.
+///      machine waited for I/O or for a CPU quota: then they computed one after the other.
 ///   2. A server, the journal, flushes and the device each do one thing after the other. Those above a saturated server
 ///      wait for it. A device and its flushes are not named if most of its work was discards for which no program is
 ///      known to have waited.
-///   3. A used-up quota.
+///   3. A used-up quota. That of the CPU counts if it took a tenth of the CPU time that the processes wanted, and if
+///      they computed or were throttled for nine tenths of the time.
 pub(super) fn limit(used: &Consumption, work: &ProcessWork) -> (Bottleneck, String) {
     let share = |time: Nanos| of(time, used.window());
     let busiest = share(work.busiest.unwrap_or_default());
     let computing = share(used.user + used.system);
     let stalled = work.io_stall.map(share);
-    let is_in_turn = stalled.is_some_and(|stalled| stalled < LEAST_SHARE) && computing <= 1.0 + LEAST_SHARE;
+    let throttled = share(used.quota.unwrap_or_default());
+    let is_in_turn = stalled.is_some_and(|stalled| stalled < LEAST_SHARE)
+        && throttled < LEAST_SHARE
+        && computing <= 1.0 + LEAST_SHARE;
     let cpu = if is_in_turn { busiest.max(computing) } else { busiest };
-    let (quota, allowance) = (share(used.quota.unwrap_or_default()), share_of(used.allowance));
+    let wanted = computing + throttled;
+    let taken = if wanted >= SATURATED { throttled / wanted } else { 0.0 };
+    let allowance = share_of(used.allowance);
     let serving = used.serving();
     // 2
     let above = |busy: f64| if serving >= SATURATED { 0.0 } else { busy };
     let resources = [
-        (Bottleneck::Cpu, cpu, "computing"),
-        (Bottleneck::Server, serving, "computing in the server"),
-        (Bottleneck::Journal, above(used.committing()), "committing"),
-        (Bottleneck::Flush, above(share(used.flushing())), "flushing"),
-        (Bottleneck::Device, above(used.busy()), "busy"),
+        (Bottleneck::Cpu, cpu, SATURATED, "computing"),
+        (Bottleneck::Server, serving, SATURATED, "computing in the server"),
+        (Bottleneck::Journal, above(used.committing()), SATURATED, "committing"),
+        (Bottleneck::Flush, above(share(used.flushing())), SATURATED, "flushing"),
+        (Bottleneck::Device, above(used.busy()), SATURATED, "busy"),
         // 3
-        (Bottleneck::Quota, if is_used_up(used) { allowance } else { 0.0 }, "of the device's cgroup limit used"),
-        (Bottleneck::Quota, if quota >= LEAST_SHARE { 1.0 } else { 0.0 }, "throttled by the CPU quota"),
+        (
+            Bottleneck::Quota,
+            if is_used_up(used) { allowance } else { 0.0 },
+            SATURATED,
+            "of the device's cgroup limit used",
+        ),
+        (Bottleneck::Quota, taken, LEAST_SHARE, "of the wanted CPU time taken by the CPU quota"),
     ];
-    let mut saturated = resources.into_iter().filter(|(_, busy, _)| *busy >= SATURATED);
+    let mut saturated = resources.into_iter().filter(|(_, busy, least, _)| busy >= least);
     match (saturated.next(), saturated.next()) {
-        (Some((what, busy, words)), None) => {
+        (Some((what, busy, _, words)), None) => {
             let unknown = used.mostly_discards_apart();
             let unknown = unknown.filter(|_| matches!(what, Bottleneck::Device | Bottleneck::Flush));
             let figure = || (what, format!("several processes, {} {words}", percent(busy)));
@@ -46,7 +57,7 @@ pub(super) fn limit(used: &Consumption, work: &ProcessWork) -> (Bottleneck, Stri
         }
         (None, _) => (Bottleneck::NotMeasured, unknown(computing, busiest, stalled)),
         (Some(_), Some(_)) => {
-            let names = resources.iter().filter(|(_, busy, _)| *busy >= SATURATED).map(|(what, ..)| what.title());
+            let names = resources.iter().filter(|(_, busy, least, _)| busy >= least).map(|(what, ..)| what.title());
             let names = names.collect::<Vec<_>>().join(" and ");
             (Bottleneck::NotMeasured, format!("several processes at once; {names} always busy"))
         }
