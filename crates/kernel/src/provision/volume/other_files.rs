@@ -53,13 +53,8 @@ fn look(cleared: &Cleared, file_system: &str, is_unfinished: bool) -> Result<boo
     let options: Vec<String> = options(file_system).iter().map(|&option| option.to_owned()).collect();
     let mut mounted = match mounts.mount(cleared, file_system, &options, &folder) {
         Ok(mounted) => mounted,
-        // Another program, or the rights of this process, may prevent the mount even of an unfinished file system.
-        Err(NotMounted { errno, .. })
-            if !is_unfinished || matches!(errno, Errno::BUSY | Errno::PERM | Errno::ACCESS | Errno::NOMEM) =>
-        {
-            return Err(unseen(cleared, errno.into()));
-        }
-        Err(_) => return Ok(false),
+        Err(NotMounted { errno, .. }) if is_unfinished && is_of_unfinished(errno) => return Ok(false),
+        Err(NotMounted { errno, .. }) => return Err(unseen(cleared, errno.into())),
     };
     if !cleared.contains(&folder) {
         let why = "the mounted file system is on another device";
@@ -68,6 +63,13 @@ fn look(cleared: &Cleared, file_system: &str, is_unfinished: bool) -> Result<boo
     let found = has_others(&folder).map_err(|source| unseen(cleared, source));
     mounted.unmount().map_err(|errno| unseen(cleared, errno.into()))?;
     found
+}
+
+/// True for the errors of a mount that finds no whole file system: no superblock, wrong checksums or structures, or an
+/// unused root inode (fs/ext4, fs/xfs, fs/btrfs and fs/f2fs of Linux). Others, such as EIO and EBUSY, say nothing about
+/// the files.
+fn is_of_unfinished(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::UCLEAN | Errno::BADMSG | Errno::STALE)
 }
 
 fn has_others(root: &Path) -> io::Result<bool> {
@@ -102,6 +104,13 @@ mod tests {
 
     use super::*;
     use crate::guard::{Permission, inspect};
+
+    #[test]
+    fn only_damage_means_that_mkfs_never_finished() {
+        assert!([Errno::INVAL, Errno::UCLEAN, Errno::BADMSG, Errno::STALE].into_iter().all(is_of_unfinished));
+        let others = [Errno::IO, Errno::BUSY, Errno::PERM, Errno::ACCESS, Errno::NOMEM, Errno::NODEV, Errno::NXIO];
+        assert!(!others.into_iter().any(is_of_unfinished));
+    }
 
     /// The checksum of the disk's bytes, by a tool, because tests are not optimised.
     fn checksum(disk: &Disk) -> String {
