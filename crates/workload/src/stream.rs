@@ -260,7 +260,9 @@ impl Stream {
     #[inline(always)]
     fn count_writes(&mut self, writes: u64) {
         self.until_sync -= writes;
-        self.is_ready &= self.until_sync > 0;
+        if self.until_sync == 0 {
+            self.is_ready = false;
+        }
     }
 
     /// Returns whether no step is left.

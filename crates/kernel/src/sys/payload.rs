@@ -62,7 +62,7 @@ impl Pages {
 /// The ring that written data come from.
 pub(crate) struct PayloadRing {
     pages: Pages,
-    /// Payloads start below this offset: a power of two, or zero. Behind it is room for the largest call, so that no
+    /// Mask of the offsets at which payloads may start. Behind the last one is room for the largest call, so that no
     /// payload wraps around.
     starts: u32,
     at: u32,
@@ -75,7 +75,7 @@ impl PayloadRing {
         assert!(bytes == 0 || bytes.is_power_of_two(), "a ring of {bytes} bytes");
         let mut pages = Pages::zeroed(bytes as usize + largest_call as usize)?;
         fill(pages.bytes_mut(), seed);
-        Ok(PayloadRing { pages, starts: bytes, at: 0 })
+        Ok(PayloadRing { pages, starts: bytes.saturating_sub(1), at: 0 })
     }
 
     /// Replaces the random bytes by zeros. Stamps are still added.
@@ -87,9 +87,7 @@ impl PayloadRing {
     /// sector if they have a sector or more. Panics if `length` exceeds the largest call.
     #[inline]
     pub(crate) fn draw(&mut self, length: u32) -> Payloads<'_> {
-        let grain = grain(length);
-        let starts = self.starts.saturating_sub(1) & !grain;
-        Payloads { memory: self.pages.bytes_mut(), at: &mut self.at, length, grain, starts }
+        Payloads::from(self.pages.bytes_mut(), self.starts, &mut self.at, length)
     }
 }
 
@@ -134,12 +132,12 @@ pub(crate) struct Payloads<'a> {
 }
 
 impl<'a> Payloads<'a> {
-    /// Draws from memory in which payloads start below `starts`, a power of two or zero. The last payload ended at
+    /// Draws from memory in which payloads may start at the offsets of the mask `starts`. The last payload ended at
     /// `at`.
     #[inline]
     pub(crate) fn from(memory: &'a mut [u8], starts: u32, at: &'a mut u32, length: u32) -> Payloads<'a> {
         let grain = grain(length);
-        Payloads { memory, at, length, grain, starts: starts.saturating_sub(1) & !grain }
+        Payloads { memory, at, length, grain, starts: starts & !grain }
     }
 
     /// Returns the next payload, stamped for `offset` of the file `identity`.

@@ -40,15 +40,13 @@ impl PartialEq for Histogram {
 
 impl Eq for Histogram {}
 
-/// Returns the row and the bucket of a time. Both are out of range if the time has more than [`LONGEST_BITS`] bits.
+/// Returns the row and the bucket of a time. A longer time than [`LONGEST`] counts as that.
 #[inline]
 fn place(time: u64) -> (usize, usize) {
+    let time = time.min(LONGEST);
     let row = (u64::BITS - (time | ROW as u64).leading_zeros()) - ROW_BITS - 1;
     (row as usize, (time >> row) as usize + row as usize * ROW)
 }
-
-/// The last row and the last bucket.
-const LAST: (usize, usize) = (ROWS - 1, BUCKETS - 1);
 
 /// Returns the buckets of a row.
 fn buckets(row: usize) -> Range<usize> {
@@ -81,15 +79,17 @@ impl Histogram {
     /// Adds one time, in nanoseconds.
     #[inline]
     pub fn record(&mut self, time: u64) {
-        // Above it, the index of the row is out of range.
-        let (row, bucket) = if time <= LONGEST { place(time) } else { LAST };
+        let (row, bucket) = place(time);
         // The remainder is the same number, and needs no check.
         self.rows[row % ROWS] += 1;
         match self.counts.get_mut(bucket) {
             Some(count) => *count += 1,
             None => self.record_first(bucket),
         }
-        self.longest = self.longest.max(time);
+        // Not `max`, which would store a number for each time.
+        if time > self.longest {
+            self.longest = time;
+        }
     }
 
     #[cold]
@@ -104,7 +104,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        let (row, bucket) = Some(place(time)).filter(|(row, _)| *row < ROWS).unwrap_or(LAST);
+        let (row, bucket) = place(time);
         self.allocate();
         self.rows[row] = self.rows[row].saturating_add(count);
         self.counts[bucket] = self.counts[bucket].saturating_add(count);
@@ -209,8 +209,8 @@ mod tests {
             assert_eq!((place(end).1, place(end + 1).1), (bucket, bucket + 1));
             assert!(buckets(place(end).0).contains(&bucket));
         }
-        assert_eq!((place(LONGEST), longest_in(BUCKETS - 1)), (LAST, LONGEST));
-        assert!(place(LONGEST + 1).0 == ROWS && place(u64::MAX).0 > ROWS);
+        assert_eq!(longest_in(BUCKETS - 1), LONGEST);
+        assert_eq!([LONGEST, LONGEST + 1, u64::MAX].map(place), [(ROWS - 1, BUCKETS - 1); 3]);
         const { assert!(LONGEST > 3_600_000_000_000) };
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Memory {
     /// Start of the pages, and their size in bytes.
     pub(super) base: *mut u8,
     pub(super) bytes: usize,
-    /// Bytes of a slot's data in which a write may start: a power of two, or zero.
+    /// Mask of the offsets in a slot's data at which a write may start.
     starts: u32,
     /// Bytes of a slot's data, and of the whole slot.
     data: usize,
@@ -54,7 +54,7 @@ impl Memory {
         }
         let bytes = pages.bytes_mut();
         let (base, bytes) = (bytes.as_mut_ptr(), bytes.len());
-        Ok(Memory { pages, base, bytes, starts, data, slot })
+        Ok(Memory { pages, base, bytes, starts: starts.saturating_sub(1), data, slot })
     }
 
     /// The next data of a slot, stamped for `offset` of the file `identity`. The kernel only reads them.

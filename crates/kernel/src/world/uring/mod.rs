@@ -23,7 +23,7 @@ use workload::{HANDLES, Handle, Op, Overlap, PositionedIo, Reason, Recorder, Ste
 use crate::errno::{self, reason};
 use crate::errors::Fault;
 use crate::sys::clocks::now;
-use crate::world::process::{Process, whole};
+use crate::world::process::Process;
 use crate::world::sync_engine::{failed, sleep_until};
 
 use memory::Memory;
@@ -288,21 +288,20 @@ impl Uring {
         stream: &mut S,
         issued: Moment<Host>,
     ) -> Option<(PositionedIo, Moment<Host>, NotIssued)> {
-        let (submitter, mut queue, _) = self.ring.split();
         let work = &mut self.work;
-        let mut known = work.known;
+        // `issue` finds the file of the first op.
+        let mut target = work.known?;
+        let mut queue = self.ring.submission();
         while let Some(slot) = work.free.first() {
             let io = stream.next_positioned()?;
-            let target = match known {
-                Some(target) if target.handle == io.handle => target,
-                _ => match work.target(process, &submitter, io.handle) {
-                    Ok(target) => {
-                        work.known = Some(target);
-                        *known.insert(target)
-                    }
+            if io.handle != target.handle {
+                drop(queue);
+                target = match work.target(process, &self.ring.submitter(), io.handle) {
+                    Ok(target) => target,
                     Err(reason) => return Some((io, issued, NotIssued::Refused(reason))),
-                },
-            };
+                };
+                queue = self.ring.submission();
+            }
             match work.entry::<REGISTERED>(slot, io, target, issued) {
                 Some(entry) => work.push(&mut queue, &entry),
                 None => return Some((io, issued, NotIssued::Alone)),
@@ -313,9 +312,9 @@ impl Uring {
 
     /// Puts one read or write into the ring.
     fn issue(&mut self, process: &Process, io: PositionedIo, issued: Moment<Host>) -> Result<(), NotIssued> {
-        let (submitter, mut queue, _) = self.ring.split();
         let work = &mut self.work;
-        let target = work.target(process, &submitter, io.handle).map_err(NotIssued::Refused)?;
+        let target = work.target(process, &self.ring.submitter(), io.handle).map_err(NotIssued::Refused)?;
+        let mut queue = self.ring.submission();
         let slot = work.free.first().expect("room for it");
         let entry = match work.registers_memory {
             true => work.entry::<true>(slot, io, target, issued),
@@ -334,20 +333,19 @@ impl Uring {
         for completion in self.ring.completion().take(batch) {
             let slot = completion.user_data() as u32;
             work.free.give_back(slot);
-            let Slot { io, issued, .. } = work.slots[slot as usize];
-            match outcome(completion.result(), io.length) {
+            // By reference: the recorder seldom needs the offset and the handle.
+            let Slot { io, issued, .. } = &work.slots[slot as usize];
+            if u32::try_from(completion.result()) != Ok(io.length) {
+                let reason = work.refusal(completion.result(), *io);
+                failed(recorder, (*io).into(), (*issued, returned), reason);
+                has_failed = true;
+            } else if io.write {
                 // Branch on read or write, so that the compiler specialises both cases.
-                Ok(moved) if io.write => {
-                    recorder.record(&Op::from(PositionedIo { write: true, ..io }), issued, returned, Ok(moved));
-                }
-                Ok(moved) => {
-                    recorder.record(&Op::from(PositionedIo { write: false, ..io }), issued, returned, Ok(moved))
-                }
-                Err(reason) => {
-                    let reason = work.refusal(reason, io);
-                    failed(recorder, io.into(), (issued, returned), reason);
-                    has_failed = true;
-                }
+                let op = Op::from(PositionedIo { write: true, ..*io });
+                recorder.record(&op, *issued, returned, Ok(io.length));
+            } else {
+                let op = Op::from(PositionedIo { write: false, ..*io });
+                recorder.record(&op, *issued, returned, Ok(io.length));
             }
         }
         has_failed
@@ -415,7 +413,7 @@ impl Work {
         self.slots.len() - self.free.count() as usize
     }
 
-    /// The file of a handle; registers it if possible.
+    /// The file of a handle, which is known from now on; registers it if possible.
     #[inline(never)]
     fn target(&mut self, process: &Process, submitter: &Submitter<'_>, handle: Handle) -> Result<FileRef, Reason> {
         let (descriptor, identity) = process.descriptor(handle)?;
@@ -426,14 +424,17 @@ impl Work {
         let is_registered = self.registers_files && self.files[index] == descriptor;
         let (number, flags) =
             if is_registered { (index as i32, Flags::FIXED_FILE) } else { (descriptor, Flags::empty()) };
-        Ok(FileRef { handle, number, flags, identity })
+        Ok(*self.known.insert(FileRef { handle, number, flags, identity }))
     }
 
-    /// The reason of a kernel error, refined by the registered file.
+    /// The reason for a result other than the op's length. That of a kernel error is refined by the registered file.
     #[cold]
     #[inline(never)]
-    fn refusal(&self, reason: Reason, io: PositionedIo) -> Reason {
-        errno::of_ring(reason, self.files[io.handle.index()], io)
+    fn refusal(&self, result: i32, io: PositionedIo) -> Reason {
+        match u32::try_from(result) {
+            Ok(moved) => Reason::Short(moved),
+            Err(_) => errno::of_ring(reason(Errno::from_raw_os_error(-result)), self.files[io.handle.index()], io),
+        }
     }
 
     fn set_file(&mut self, submitter: &Submitter<'_>, index: usize, descriptor: RawFd) {
@@ -496,15 +497,6 @@ impl Drop for Uring {
             std::mem::forget(std::mem::take(&mut self.work.memory.pages));
         }
     }
-}
-
-/// Converts the result of an op into the reasons that both worlds use.
-#[inline]
-fn outcome(result: i32, length: u32) -> Result<u32, Reason> {
-    if result < 0 {
-        return Err(reason(Errno::from_raw_os_error(-result)));
-    }
-    whole(result as usize, length)
 }
 
 /// The place of a read or write at an offset. `None` for other ops.
