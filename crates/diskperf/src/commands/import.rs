@@ -8,7 +8,7 @@ use jobs::{Source, fio};
 use units::Exit;
 
 use crate::documents::job_files;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
 /// Arguments of `diskperf import`.
@@ -29,7 +29,11 @@ pub fn run(arguments: &ImportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
     let source = match &arguments.job {
         Some(job) => job_files::open(job)?,
-        None => Source::new("the command line".to_owned(), fio::job_of_words(&arguments.command)),
+        None => {
+            let text = fio::job_of_words(&arguments.command);
+            let text = text.map_err(|word| ArgumentError::NoFioOption(word.to_owned()))?;
+            Source::new("the command line".to_owned(), text)
+        }
     };
     let imported = fio::import(&source, LIMITS)?;
     output::deliver(&imported.job, arguments.file.as_deref())?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use kernel::sys::name::Shown;
 
 use super::outcome::{Outcome, usage};
+use crate::ui::shell;
 
 /// The reason why a command makes no sense as it was typed.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,8 @@ pub enum ArgumentError {
     NoSuchPart(String),
     #[error("`diskperf io` takes options of fio")]
     FioCall(String),
+    #[error("{0} is neither an option of fio nor the value of one")]
+    NoFioOption(String),
     #[error("{option} is an option of fio: {why}")]
     FioOption { option: String, why: &'static str },
     #[error("--rate={0} has no unit: fio reads it as bytes per second, and diskperf as operations per second")]
@@ -95,6 +98,9 @@ impl ArgumentError {
                 usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions, vaxmix and lfs")
             }
             ArgumentError::FioCall(call) => usage(format!("write io in front: {call}")),
+            ArgumentError::NoFioOption(word) => {
+                usage(format!("if it is a fio job, import it alone: diskperf import {}", shell::word(word)))
+            }
             ArgumentError::FioOption { option, .. } => {
                 usage(format!("leave {option} out; `diskperf import -- fio ...` lists all options that diskperf lacks"))
             }

@@ -127,6 +127,9 @@ impl Section {
             section.rate(rate, jobs, reads);
         }
         let poisson = arrivals.filter(|arrivals| *arrivals == ArrivalsName::Poisson);
+        if let Some(rate) = rate.filter(|_| blocks.len() > 1 && poisson.is_none()) {
+            section.differences.push(format!("rate = {rate}: {}", words::PACED_BY_BYTES));
+        }
         section.put_if(KEYS.arrivals.setting(), poisson.map(name));
         section.put_if(KEYS.reads.setting(), reads);
         section.order(order);
@@ -138,6 +141,7 @@ impl Section {
         section.put_if(KEYS.fdatasync.setting(), fdatasync);
         section.put_if(KEYS.sync.setting(), sync.map(name));
         section.sync_at_end(pattern);
+        section.put_if(words::OVERWRITE, words::overwrites(load).then_some(1));
         section.put_if(KEYS.warm.setting(), warm.then_some(1));
         section
     }
@@ -163,6 +167,7 @@ impl Section {
         let first = blocks.first().map_or(0, |(Size(size), _)| size.0);
         let hole = stride.map_or_else(String::new, |Size(stride)| format!(":{}", stride.0.saturating_sub(first)));
         self.put(KEYS.pattern.setting(), words::pattern_name(pattern) + &hole);
+        self.differences.extend(stride.map(|stride| format!("stride = {stride}: {}", words::PASSES)));
         match blocks {
             [(Size(size), _)] => self.put(KEYS.bs.setting(), size.0),
             several => {

@@ -12,7 +12,7 @@ use crate::load_spec::LoadSpec;
 use crate::queue_depth::RingLimits;
 
 use super::section_reader::Conversion;
-use super::sections::{Section, Setting};
+use super::sections::{Section, Setting, is_global};
 
 /// A section as a load.
 pub(super) struct SectionLoad<'a> {
@@ -81,8 +81,14 @@ impl Names {
             .map(|c| if is_name(&format!("x{c}")) { c } else { '-' })
             .take(LONGEST_NAME - ROOM_FOR_NUMBER)
             .collect();
-        let plain = plain.trim_matches('-');
-        self.unique(if plain.is_empty() { "load" } else { plain })
+        match plain.trim_matches('-') {
+            "" => self.unique("load"),
+            // `export` would have to give it another name.
+            global if is_global(global) => {
+                self.unique(&format!("load-{global}").chars().take(LONGEST_NAME - ROOM_FOR_NUMBER).collect::<String>())
+            }
+            plain => self.unique(plain),
+        }
     }
 
     /// This name, with a number if it occurred before.

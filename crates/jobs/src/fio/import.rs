@@ -26,7 +26,7 @@ use super::grouping::{Names, SectionLoad};
 use super::limits::OnlyOne;
 use super::section_reader::{Conversion, RemainingSettings};
 use super::sections::{Section, Setting, sections};
-use super::units::{KbBase, bytes, nanos, range, whole};
+use super::units::{block, bytes, nanos, range, shares, whole};
 use super::unsupported::NO_SUCH_OPTION;
 use super::words;
 
@@ -42,8 +42,14 @@ pub struct Imported {
 /// The time of a sequential workload without a runtime: long, so that it ends with its file.
 const TO_THE_END: Time = Time(Nanos::from_secs(3600));
 
+/// The default block size of fio.
+const BLOCK: u64 = 4096;
+
 /// The setting that is the opposite of `direct`.
 const BUFFERED: &str = "buffered";
+
+/// The setting that is the opposite of `rwmixread`.
+const WRITES: &str = "rwmixwrite";
 
 /// The default units of times in nanoseconds: seconds, and microseconds for pauses.
 const SECOND: u64 = 1_000_000_000;
@@ -138,11 +144,9 @@ impl Conversion<'_> {
         load.jobs = self.count(&mut rest, KEYS.jobs.fio)?.filter(|jobs| *jobs != 1);
         self.pace(&mut load, block, &mut rest)?;
         if pattern == PatternName::Randrw {
-            let reads = self.count(&mut rest, KEYS.reads.fio)?;
-            let writes = self.count(&mut rest, &["rwmixwrite"])?;
-            let given = reads.or(writes.map(|writes| 100u32.saturating_sub(writes)));
+            let reads = self.reads(&mut rest)?;
             // In fio too, the limits of reads and writes set their shares.
-            load.reads = Some(given.unwrap_or(50)).filter(|_| !load.has_two_rates());
+            load.reads = Some(reads).filter(|_| !load.has_two_rates());
         }
         if is_random {
             load.order = self.order(&load, &mut rest)?;
@@ -151,6 +155,7 @@ impl Conversion<'_> {
         load.think = self.span(&mut rest, KEYS.think.fio, MICROSECOND)?;
         self.burst(&mut load, section, &mut rest)?;
         self.warm(&mut load, &mut rest)?;
+        self.overwrite(&load, section, &mut rest)?;
         let size = self.size(section, &mut rest)?;
         load.size = Some(self.whole_blocks(section, size, &load));
         load.time = Some(self.time(section, is_random, &mut rest)?);
@@ -191,6 +196,13 @@ impl Conversion<'_> {
         Ok(if is_buffered_later { buffered == Some(false) } else { direct == Some(true) })
     }
 
+    /// The percentage of reads. In fio too, the later of `rwmixread` and `rwmixwrite` counts.
+    fn reads(&self, rest: &mut RemainingSettings<'_>) -> Result<u32, JobError> {
+        let Some(setting) = rest.take(&[KEYS.reads.setting(), WRITES]) else { return Ok(50) };
+        let share = self.number(&setting)?;
+        Ok(if setting.name == WRITES { 100u32.saturating_sub(share) } else { share })
+    }
+
     fn no_engine(&self, setting: &Setting<'_>) -> JobError {
         self.unsupported(setting, "diskperf has no such engine", "use psync, io_uring, mmap or null")
     }
@@ -201,6 +213,20 @@ impl Conversion<'_> {
         if let Some(setting) = setting.filter(|_| load.warm && !load.has_file()) {
             self.pass(&setting, "this workload creates its file");
             load.warm = false;
+        }
+        Ok(())
+    }
+
+    /// Lists a file that fio would not write before the workload overwrites it.
+    fn overwrite(
+        &mut self,
+        load: &LoadSpec,
+        section: &Section<'_>,
+        rest: &mut RemainingSettings<'_>,
+    ) -> Result<(), JobError> {
+        if load.has_file() && self.switch(rest, words::OVERWRITE)? != Some(true) && words::overwrites(load) {
+            let what = format!("[{}]: the file is written beforehand, as with overwrite=1", section.name);
+            self.differs(section.span.start, what);
         }
         Ok(())
     }
@@ -247,8 +273,11 @@ impl Conversion<'_> {
         };
         let Some(modifier) = modifier else { return Ok((pattern, None)) };
         if matches!(pattern, PatternName::Read | PatternName::Write) {
-            let hole = bytes(modifier, rest.base);
+            let hole = bytes(modifier, setting.base);
             let hole = hole.ok_or_else(|| self.bad(&setting, "has no size after the colon", "as in rw=read:4k"))?;
+            if hole > 0 {
+                self.differs(setting.span.start, format!("{}={word}:{modifier}: {}", setting.name, words::PASSES));
+            }
             return Ok((pattern, Some(hole).filter(|hole| *hole > 0)));
         }
         self.pass(&setting, "diskperf draws a new random position for each block");
@@ -258,11 +287,17 @@ impl Conversion<'_> {
     /// The block sizes of a section.
     fn blocks(&mut self, pattern: PatternName, rest: &mut RemainingSettings<'_>) -> Result<Blocks, JobError> {
         let (split, span) = (rest.take(&[words::SPLIT]), rest.take(&["bsrange", "blocksize_range"]));
-        let one = rest.take(KEYS.bs.fio);
-        let base = rest.base;
+        let size = match rest.take(KEYS.bs.fio) {
+            None => BLOCK,
+            Some(setting) => {
+                let (why, hint) = ("is not a size", "as in bs=4k");
+                self.directed(&setting, pattern, |text| block(text, setting.base), BLOCK, (why, hint))?
+            }
+        };
+        let one = vec![(Size(Bytes(size)), None)];
         if let Some(setting) = split {
             let (why, hint) = ("is not a list of sizes with percentages", "as in bssplit=4k/60:64k/40");
-            let blocks = self.directed(&setting, pattern, |text| shares(text, base), (why, hint))?;
+            let blocks = self.directed(&setting, pattern, |text| shares(text, setting.base), one, (why, hint))?;
             return Ok(Blocks(blocks));
         }
         if let Some(setting) = span {
@@ -270,7 +305,8 @@ impl Conversion<'_> {
             let (low, high) = self.directed(
                 &setting,
                 pattern,
-                |text| range(text, base).filter(|(low, _)| *low > 0),
+                |text| range(text, setting.base).filter(|(low, _)| *low > 0),
+                (size, size),
                 ("is not a range of two sizes", "as in 4k-16k"),
             )?;
             if low == high {
@@ -279,21 +315,13 @@ impl Conversion<'_> {
             let hint = "write bssplit=4k/50:16k/50";
             return Err(self.unsupported(&setting, "diskperf cannot draw block sizes from a range", hint));
         }
-        let size = match one {
-            // The default of fio.
-            None => 4096,
-            Some(setting) => {
-                self.directed(&setting, pattern, |text| block(text, base), ("is not a size", "as in bs=4k"))?
-            }
-        };
-        Ok(Blocks(vec![(Size(Bytes(size)), None)]))
+        Ok(Blocks(one))
     }
 
     /// The engine and the queue depth.
     fn queue(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let deep = rest.take(KEYS.iodepth.fio);
-        let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
-        let depth = deep.as_ref().map(|setting| self.value(setting, read, "is not a whole number")).transpose()?;
+        let depth = deep.as_ref().map(|setting| self.number(setting)).transpose()?;
         let depth = depth.filter(|depth| *depth != 1);
         let engine = rest.take(KEYS.engine.fio);
         let polls = self.switch(rest, words::POLLS)?.unwrap_or(false);
@@ -318,12 +346,13 @@ impl Conversion<'_> {
     fn pace(&mut self, load: &mut LoadSpec, block: u64, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let (bandwidth, process) = (rest.take(&["rate"]), rest.take(KEYS.arrivals.fio));
         let rate = rest.take(KEYS.rate.fio);
-        let (base, pattern, jobs) = (rest.base, load.pattern, u64::from(load.jobs.unwrap_or(1)));
+        let (pattern, jobs) = (load.pattern, u64::from(load.jobs.unwrap_or(1)));
+        let several = load.block().is_none();
+        let place = rate.as_ref().map(|setting| setting.span.start);
         let limits = match (rate, bandwidth) {
-            (Some(setting), _) => Some((self.limits(&setting, pattern, whole)?, setting, 1)),
+            (Some(setting), _) => Some((self.limits(&setting, pattern)?, setting, 1)),
             (None, Some(setting)) => {
-                let several = load.bs.as_ref().is_some_and(|Blocks(all)| all.len() > 1);
-                let limits = self.limits(&setting, pattern, |text| bytes(text, base))?;
+                let limits = self.limits(&setting, pattern)?;
                 let unit = block.max(1);
                 if several || !limits.is_whole(pattern, jobs, unit) {
                     self.pass(&setting, "diskperf needs operations per second, and this is not a whole number of them");
@@ -350,6 +379,10 @@ impl Conversion<'_> {
                 let other = process.iter().filter(|_| arrivals.is_none());
                 other.for_each(|setting| self.pass(setting, NO_SUCH_OPTION));
             }
+        }
+        let is_constant = load.arrivals == Some(ArrivalsName::Constant);
+        if let Some(place) = place.filter(|_| several && is_constant) {
+            self.differs(place, format!("{}: {}", KEYS.rate.setting(), words::PACED_BY_BYTES));
         }
         Ok(())
     }
@@ -385,16 +418,6 @@ impl Conversion<'_> {
             return Ok(());
         }
         load.fsync = fsync.filter(|every| *every > 0);
-        let is_commit = load.pattern == PatternName::Write
-            && load.engine == Some(Engine::Posix)
-            && load.stride.is_none()
-            && load.fsync.is_none();
-        match (every, data) {
-            (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
-            (Some(_), Some(setting)) if load.fsync.is_some() => self.pass(&setting, "the workload already uses fsync"),
-            (Some(every), _) => load.fdatasync = Some(every),
-            _ => {}
-        }
         load.sync = match sync.as_ref().and_then(|setting| Some((setting, setting.value?))) {
             None | Some((_, "0" | "none")) => None,
             Some((setting, word)) => {
@@ -402,6 +425,18 @@ impl Conversion<'_> {
                 Some(sync.ok_or_else(|| self.bad(setting, "is not a value of sync", "use 0, sync or dsync"))?)
             }
         };
+        let is_commit = load.pattern == PatternName::Write
+            && load.engine == Some(Engine::Posix)
+            && load.block().is_some()
+            && load.stride.is_none()
+            && load.fsync.is_none()
+            && load.sync.is_none();
+        match (every, data) {
+            (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
+            (Some(_), Some(setting)) if load.fsync.is_some() => self.pass(&setting, "the workload already uses fsync"),
+            (Some(every), _) => load.fdatasync = Some(every),
+            _ => {}
+        }
         Ok(())
     }
 
@@ -442,13 +477,11 @@ impl Conversion<'_> {
             self.pass(&range, "diskperf does not draw the size of a file; the file gets the size");
         }
         let is_percent = |setting: &Setting<'_>| setting.value.is_some_and(|value| value.ends_with('%'));
-        let base = rest.base;
-        let read = |text: &str| bytes(text, base).filter(|size| *size > 0);
         if let Some(file) = file {
-            let bytes = self.value(&file, read, "is not a size")?;
+            let bytes = self.bytes(&file)?;
             if let Some(size) = size.take() {
-                let is_less = is_percent(&size) && size.value != Some("100%")
-                    || !is_percent(&size) && self.value(&size, read, "is not a size")? < bytes;
+                let is_less =
+                    is_percent(&size) && size.value != Some("100%") || !is_percent(&size) && self.bytes(&size)? < bytes;
                 if is_less && !section.is_on(words::TIMED) {
                     self.pass(&size, "the file gets filesize; a round ends after its time, or at the end of the file");
                 }
@@ -463,7 +496,12 @@ impl Conversion<'_> {
             self.pass(&setting, &format!("the file gets {SIZE}; set size = \"...\" in the job file"));
             return Ok(Size(SIZE));
         }
-        Ok(Size(Bytes(self.value(&setting, read, "is not a size")?)))
+        Ok(Size(Bytes(self.bytes(&setting)?)))
+    }
+
+    /// The value of a setting, a size above 0.
+    fn bytes(&self, setting: &Setting<'_>) -> Result<u64, JobError> {
+        self.value(setting, |text| block(text, setting.base), "is not a size")
     }
 
     /// The size, rounded down to blocks: fio leaves out the rest of a file too.
@@ -542,38 +580,5 @@ impl Section<'_> {
     /// True if it has this setting, and its value is not 0.
     fn is_on(&self, name: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == name && setting.value != Some("0"))
-    }
-}
-
-/// Parses a block size above 0.
-fn block(text: &str, base: KbBase) -> Option<u64> {
-    bytes(text, base).filter(|size| *size > 0)
-}
-
-/// Parses `4k/60:64k/40`. Sizes without a percentage share the rest.
-fn shares(text: &str, base: KbBase) -> Option<Vec<(Size, Option<u32>)>> {
-    let mut all: Vec<(u64, Option<u32>)> = Vec::new();
-    for part in text.split(':') {
-        let (size, percent) = part.split_once('/').unwrap_or((part, ""));
-        let percent = if percent.is_empty() { None } else { Some(whole(percent)?.try_into().ok()?) };
-        all.push((block(size, base)?, percent));
-    }
-    let known: u32 = all.iter().filter_map(|(_, percent)| *percent).fold(0, u32::saturating_add);
-    let open = all.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
-    let mut rest = 100u32.checked_sub(known)?;
-    let mut takers = open;
-    let all = all.into_iter().map(|(size, percent)| {
-        let percent = percent.unwrap_or_else(|| {
-            let share = rest / takers.max(1);
-            (rest, takers) = (rest - share, takers - 1);
-            share
-        });
-        (Size(Bytes(size)), Some(percent))
-    });
-    let all: Vec<(Size, Option<u32>)> = all.collect();
-    match &all[..] {
-        // A single size has no percentage.
-        [(size, _)] => Some(vec![(*size, None)]),
-        _ => Some(all),
     }
 }

@@ -8,8 +8,9 @@ use crate::source_span::Source;
 
 use super::limits::Limits;
 use super::sections::{Section, Setting};
-use super::units::{KbBase, whole};
+use super::units::{bytes, whole};
 use super::unsupported::{NO_SUCH_OPTION, reason, without_effect};
+use super::words;
 
 /// A fio job that is being converted.
 pub(super) struct Conversion<'a> {
@@ -23,18 +24,12 @@ pub(super) struct Conversion<'a> {
 /// The settings of a section that were not taken yet.
 pub(super) struct RemainingSettings<'a> {
     settings: Vec<Setting<'a>>,
-    /// Bytes of a `k` in this section.
-    pub(super) base: KbBase,
 }
 
 impl<'a> RemainingSettings<'a> {
     /// All settings of a section.
     pub(super) fn new(section: &Section<'a>) -> RemainingSettings<'a> {
-        let mut rest = RemainingSettings { settings: section.settings.clone(), base: KbBase::Binary };
-        if rest.take(&["kb_base"]).is_some_and(|setting| setting.value == Some("1000")) {
-            rest.base = KbBase::Decimal;
-        }
-        rest
+        RemainingSettings { settings: section.settings.clone() }
     }
 
     /// The setting with this name. It is not removed.
@@ -54,19 +49,23 @@ impl<'a> RemainingSettings<'a> {
 
 impl Conversion<'_> {
     /// A setting may have values for reads, writes and trims. Returns the one for the pattern; for a mix, that of the
-    /// reads.
-    pub(super) fn directed<T: PartialEq>(
+    /// reads. In fio too, an empty value next to a comma is the usual one, and without a comma, all have one value.
+    pub(super) fn directed<T: Clone + PartialEq>(
         &mut self,
         setting: &Setting<'_>,
         pattern: PatternName,
         read: impl Fn(&str) -> Option<T>,
+        usual: T,
         (what, hint): (&'static str, &'static str),
     ) -> Result<T, JobError> {
         let mut values = setting.value.unwrap_or_default().split(',').map(str::trim);
         let first = values.next().unwrap_or_default();
-        let second = values.next().filter(|value| !value.is_empty()).unwrap_or(first);
-        let value = |text: &str| read(text).ok_or_else(|| self.bad(setting, what, hint));
-        let (reads, writes) = (value(first)?, value(second)?);
+        let second = values.next();
+        let value = |text: &str| match text {
+            "" if second.is_some() => Ok(usual.clone()),
+            text => read(text).ok_or_else(|| self.bad(setting, what, hint)),
+        };
+        let (reads, writes) = (value(first)?, value(second.unwrap_or(first))?);
         match pattern {
             PatternName::Write | PatternName::Randwrite | PatternName::Commit => Ok(writes),
             PatternName::Randrw if reads != writes => {
@@ -78,21 +77,21 @@ impl Conversion<'_> {
     }
 
     /// The limits of a pattern.
-    pub(super) fn limits(
-        &self,
-        setting: &Setting<'_>,
-        pattern: PatternName,
-        number: impl Fn(&str) -> Option<u64>,
-    ) -> Result<Limits, JobError> {
-        let limits = Limits::parse(setting.value.unwrap_or_default(), number).map(|limits| limits.used(pattern));
+    pub(super) fn limits(&self, setting: &Setting<'_>, pattern: PatternName) -> Result<Limits, JobError> {
+        let limits = Limits::parse(setting.value.unwrap_or_default(), |text| bytes(text, setting.base));
+        let limits = limits.map(|limits| limits.used(pattern));
         limits.ok_or_else(|| self.bad(setting, "is not a rate", "as in rate_iops=1000"))
     }
 
     /// A whole number.
     pub(super) fn count(&self, rest: &mut RemainingSettings<'_>, names: &[&str]) -> Result<Option<u32>, JobError> {
-        let Some(setting) = rest.take(names) else { return Ok(None) };
+        rest.take(names).map(|setting| self.number(&setting)).transpose()
+    }
+
+    /// The value of a setting, a whole number.
+    pub(super) fn number(&self, setting: &Setting<'_>) -> Result<u32, JobError> {
         let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
-        self.value(&setting, read, "is not a whole number").map(Some)
+        self.value(setting, read, "is not a whole number")
     }
 
     /// True if a setting is on. A setting without a value is on.
@@ -119,9 +118,9 @@ impl Conversion<'_> {
     pub(super) fn pass_rest(&mut self, rest: RemainingSettings<'_>) {
         for setting in rest.settings {
             let is_needless = without_effect(setting.name).is_some()
-                || matches!(setting.name, "stonewall" | "wait_for_previous")
+                || matches!(setting.name, "stonewall" | "wait_for_previous" | words::KB_BASE)
                 || setting.name == "invalidate" && setting.value == Some("1")
-                || setting.value == Some("0") && ["verify", "zero_buffers"].contains(&setting.name);
+                || setting.value == Some("0") && ["verify", "zero_buffers", words::OVERWRITE].contains(&setting.name);
             if !is_needless {
                 self.pass(&setting, reason(setting.name).unwrap_or(NO_SUCH_OPTION));
             }

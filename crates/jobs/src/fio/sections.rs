@@ -5,7 +5,8 @@
 //!   2. `[NAME]` begins a section, and its name ends at the first `]`. No setting comes before the first section;
 //!   3. a setting is `NAME=VALUE` or `NAME` alone. Names are case sensitive;
 //!   4. a section whose name begins with `global` sets defaults of all sections after it, and a later one adds to them.
-//!      The last value of a name counts. Other sections may have the same name.
+//!      The last value of a name counts. Other sections may have the same name;
+//!   5. `kb_base` applies to its whole section, but not to the settings that the section inherits.
 //!
 //! Unlike fio, this module refuses `[NAME` without a bracket, included files and variables.
 
@@ -13,6 +14,9 @@ use std::ops::Range;
 
 use crate::error::JobError;
 use crate::source_span::Source;
+
+use super::units::KbBase;
+use super::words::KB_BASE;
 
 /// A setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub struct Setting<'a> {
     pub value: Option<&'a str>,
     /// Its bytes in the text.
     pub span: Range<usize>,
+    /// The number of bytes in a `k` of its value.
+    pub base: KbBase,
 }
 
 /// A section, including the settings that it inherits.
@@ -61,6 +67,7 @@ pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut global: Vec<Setting<'_>> = Vec::new();
     let mut sets_defaults = None;
+    let mut header = 0;
     let mut inherited = 0;
     let mut offset = 0;
     for whole in text.text.split_inclusive('\n') {
@@ -78,7 +85,7 @@ pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
         if let Some(rest) = line.strip_prefix('[') {
             let Some((name, _)) = rest.split_once(']') else { return Err(JobError::OpenSection(at())) };
             let name = name.trim();
-            sets_defaults = Some(is_global(name));
+            (sets_defaults, header) = (Some(is_global(name)), start);
             if !is_global(name) {
                 if sections.len() == MOST_SECTIONS {
                     return Err(JobError::TooMany { at: at(), what: "sections", most: MOST_SECTIONS });
@@ -103,11 +110,11 @@ pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
             Some((name, value)) => (name.trim(), Some(value.trim())),
             None => (line, None),
         };
-        let setting = Setting { name, value, span: span.clone() };
+        let setting = Setting { name, value, span: span.clone(), base: KbBase::Binary };
         // 4
         match (sets_defaults, sections.last_mut()) {
-            (Some(true), _) => set(&mut global, setting),
-            (Some(false), Some(section)) => set(&mut section.settings, setting),
+            (Some(true), _) => set(&mut global, setting, header),
+            (Some(false), Some(section)) => set(&mut section.settings, setting, header),
             _ => return Err(JobError::OutsideSections(at())),
         }
         let set = if sets_defaults == Some(true) { Some(&global) } else { sections.last().map(|last| &last.settings) };
@@ -118,8 +125,16 @@ pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
     Ok(sections)
 }
 
-/// Adds a setting, or replaces the one with its name.
-fn set<'a>(settings: &mut Vec<Setting<'a>>, setting: Setting<'a>) {
+/// Adds a setting of the section that begins at `header`, or replaces the one with its name.
+fn set<'a>(settings: &mut Vec<Setting<'a>>, mut setting: Setting<'a>, header: usize) {
+    // 5
+    if setting.name == KB_BASE {
+        setting.base = if setting.value == Some("1000") { KbBase::Decimal } else { KbBase::Binary };
+        let of_section = settings.iter_mut().filter(|known| known.span.start > header);
+        of_section.for_each(|known| known.base = setting.base);
+    } else if let Some(known) = settings.iter().find(|known| known.name == KB_BASE) {
+        setting.base = known.base;
+    }
     match settings.iter_mut().find(|known| known.name == setting.name) {
         Some(known) => *known = setting,
         None => settings.push(setting),
@@ -147,6 +162,25 @@ mod tests {
         let expected = [("a", "bs=8k rw=read group_reporting=-"), ("a", "bs=1k rw=read direct=1")];
         assert_eq!(read(text), Ok(expected.map(|(name, set)| (name.to_owned(), set.to_owned())).to_vec()));
         assert_eq!(read(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn the_base_of_a_section_does_not_change_what_it_inherits() {
+        let text = "[global]\nsize=1k\n[a]\nbs=1k\nkb_base=1000\nrate=1k\n[b]\nbs=1k\n[global]\nkb_base=1000\n[c]\n\
+                    bs=1k\n";
+        let text = Source::new("x", text);
+        let sections = sections(&text).expect("sections");
+        let (two, ten) = (KbBase::Binary, KbBase::Decimal);
+        let expected = [
+            &[("size", two), ("bs", ten), ("rate", ten)][..],
+            &[("size", two), ("bs", two)],
+            &[("size", two), ("bs", ten)],
+        ];
+        for (section, expected) in sections.iter().zip(expected) {
+            let settings = section.settings.iter().filter(|setting| setting.name != KB_BASE);
+            let bases: Vec<(&str, KbBase)> = settings.map(|setting| (setting.name, setting.base)).collect();
+            assert_eq!(bases, expected, "[{}]", section.name);
+        }
     }
 
     #[test]

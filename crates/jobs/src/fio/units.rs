@@ -1,6 +1,10 @@
 //! Numbers in fio jobs, with their meaning in fio 3.33 (tried out). Numbers are refused if fio reads only their
 //! beginning (`1.5k` is one byte, `4 k` is four).
 
+use units::Bytes;
+
+use crate::load_words::Size;
+
 /// The setting `kb_base`: the number of bytes in a `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KbBase {
@@ -56,6 +60,45 @@ pub fn range(text: &str, base: KbBase) -> Option<(u64, u64)> {
     let (low, high) = text.split_once(['-', ':'])?;
     let (low, high) = (bytes(low, base)?, bytes(high, base)?);
     Some((low.min(high), low.max(high)))
+}
+
+/// Parses a block size above 0.
+pub fn block(text: &str, base: KbBase) -> Option<u64> {
+    bytes(text, base).filter(|size| *size > 0)
+}
+
+/// Parses `4k/60:64k/40`. Sizes without a percentage share the rest. Without them, the largest share gets the rest.
+pub fn shares(text: &str, base: KbBase) -> Option<Vec<(Size, Option<u32>)>> {
+    let mut all: Vec<(u64, Option<u32>)> = Vec::new();
+    for part in text.split(':') {
+        let (size, percent) = part.split_once('/').unwrap_or((part, ""));
+        let percent = if percent.is_empty() { None } else { Some(whole(percent)?.try_into().ok()?) };
+        all.push((block(size, base)?, percent));
+    }
+    let known: u32 = all.iter().filter_map(|(_, percent)| *percent).fold(0, u32::saturating_add);
+    let open = all.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
+    let mut rest = 100u32.checked_sub(known)?;
+    // fio sorts the sizes by their shares, and draws the last one for the rest.
+    if open == 0
+        && let Some((_, Some(largest))) = all.iter_mut().max_by_key(|(_, percent)| *percent)
+    {
+        *largest += rest;
+    }
+    let mut takers = open;
+    let all = all.into_iter().map(|(size, percent)| {
+        let percent = percent.unwrap_or_else(|| {
+            let share = rest / takers.max(1);
+            (rest, takers) = (rest - share, takers - 1);
+            share
+        });
+        (Size(Bytes(size)), Some(percent))
+    });
+    let all: Vec<(Size, Option<u32>)> = all.collect();
+    match &all[..] {
+        // A single size has no percentage.
+        [(size, _)] => Some(vec![(*size, None)]),
+        _ => Some(all),
+    }
 }
 
 /// Splits a text into the number in front and the rest.

@@ -52,7 +52,7 @@ const NEEDLESS: [(&str, Form); 37] = [
 ];
 
 /// The reason for each setting.
-const REASONS: [(&str, &str); 14] = [
+const REASONS: [(&str, &str); 15] = [
     ("directory", "name the directory on the command line: diskperf run JOB.toml DIRECTORY"),
     ("filename", "name a target on the command line: a directory, file:PATH (only reads) or new:FSTYPE@DEVICE"),
     ("invalidate", "reads always start with a cold page cache; warm = true fills it first"),
@@ -61,6 +61,7 @@ const REASONS: [(&str, &str); 14] = [
     ("nrfiles", "each job has one file"),
     ("number_ios", "a round ends after its time, or at the end of the file"),
     ("numa_cpu_nodes", "use numactl"),
+    ("overwrite", "write and commit create their file; randwrite and randrw overwrite one"),
     ("cpus_allowed", "use taskset"),
     ("nice", "use nice"),
     ("verify", "diskperf always checks samples of the data that it reads"),

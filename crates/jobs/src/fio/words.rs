@@ -3,6 +3,7 @@
 
 use clap::ValueEnum;
 
+use crate::load_spec::LoadSpec;
 use crate::load_words::{ArrivalsName, Engine, PatternName, SyncName, name};
 
 /// The setting of mixed block sizes.
@@ -19,6 +20,25 @@ pub(super) const DELAY: &str = "startdelay";
 
 /// The setting of draws with replacement.
 pub(super) const NO_MAP: &str = "norandommap";
+
+/// The setting of a file that is written before it is measured, although the workload does not read it.
+pub(super) const OVERWRITE: &str = "overwrite";
+
+/// The setting of the number of bytes in a `k`.
+pub(super) const KB_BASE: &str = "kb_base";
+
+/// The difference of a rate of operations with several block sizes (`usec_for_io` in `backend.c` of fio 3.41).
+pub const PACED_BY_BYTES: &str = "fio up to 3.41 paces by bytes, as if all blocks were the smallest";
+
+/// The difference of a stride (`get_next_seq_offset` in `io_u.c`).
+pub(super) const PASSES: &str = "fio starts each pass at the same block, and diskperf starts it one block later";
+
+/// True if diskperf writes the file beforehand, and fio does so only with [`OVERWRITE`]. fio always writes it for reads
+/// and for the engine mmap (`extend_file` in `filesetup.c`).
+pub(super) fn overwrites(load: &LoadSpec) -> bool {
+    let writes = matches!(load.pattern, PatternName::Write | PatternName::Randwrite);
+    writes && load.has_file() && !matches!(load.engine, Some(Engine::Mmap | Engine::Null))
+}
 
 /// The engine with this name. `sqpoll` is `io_uring` with [`POLLS`].
 pub(super) fn engine(word: &str, polls: bool) -> Option<Engine> {

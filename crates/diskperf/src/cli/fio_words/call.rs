@@ -27,8 +27,10 @@ pub(super) struct Call {
     pub(super) block: Option<u64>,
     /// A limit of fio on the rate.
     limit: Option<String>,
-    /// The difference between the end of fio's run and that of a diskperf round, if there is one.
-    pub(super) time_difference: Option<&'static str>,
+    /// True if fio's `rate_iops` would not limit operations, because there are several block sizes.
+    is_paced_by_bytes: bool,
+    /// Differences between this call and the same one in fio: its end, and the defaults of missing options.
+    pub(super) differences: Vec<&'static str>,
     /// Sizes that fio reads in another base, and that base.
     pub(super) other_bases: Vec<(String, u64)>,
 }
@@ -59,6 +61,9 @@ impl Call {
         let other_base = |sizes: &str| fio::other_base(sizes).map(|base| (sizes.to_owned(), base));
         let other_bases = all_sizes.into_iter().flatten().filter_map(other_base).collect();
         let sizes = sizes.or_else(|| of_fio(&["bssplit"]).map(blocks));
+        let has_sizes = sizes.is_some();
+        let is_mixed = sizes.as_deref().is_some_and(|sizes| sizes.contains(',') && !SweptKey::Bs.has_several(sizes));
+        let is_paced_by_bytes = is_mixed && of_fio(&["rate_process"]) != Some("poisson");
         let block = || {
             let bs = sizes.map(|text| text.parse()).transpose().ok()?;
             LoadSpec { bs, ..LoadSpec::new(pattern?) }.block()
@@ -79,8 +84,16 @@ impl Call {
             }
             _ => None,
         };
+        let mut differences = Vec::from_iter(time_difference);
+        if !has_sizes && matches!(pattern, Some(PatternName::Read | PatternName::Write)) {
+            differences.push("without --bs, fio uses blocks of 4 KiB");
+        }
+        let is_deep = of_ours("iodepth").is_some_and(|depth| depth != "1");
+        if is_deep && of_fio(&["ioengine"]).or_else(|| of_ours("engine")).is_none() {
+            differences.push("without --ioengine, fio has a queue depth of 1");
+        }
         let block = block().map(|block| block.0).filter(|block| *block > 0);
-        Call { pattern, jobs, block, limit, time_difference, other_bases }
+        Call { pattern, jobs, block, limit, is_paced_by_bytes, differences, other_bases }
     }
 
     /// True if reads and writes have a limit each.
@@ -93,7 +106,9 @@ impl Call {
 
     /// The rate of all jobs for fio's operations per second of each job.
     pub(super) fn rate(&self, value: &str) -> ConvertedRate {
-        self.rate_of_all("--rate_iops", value, 1, |number| number.parse().ok())
+        let rate = self.rate_of_all("--rate_iops", value, 1, fio::size)?;
+        let remark = self.is_paced_by_bytes.then(|| format!("--rate_iops={value}: {}", fio::PACED_BY_BYTES));
+        Ok(rate.map(|(rate, rounded)| (rate, rounded.or(remark))))
     }
 
     /// The same for fio's bytes per second.
@@ -143,4 +158,49 @@ fn first_operand<'a>(words: impl Iterator<Item = &'a OsString>, is_choose: bool)
     let commands = [Some("io"), is_choose.then_some("choose")];
     let commands: Vec<_> = commands.into_iter().flatten().filter_map(|name| all.find_subcommand(name)).collect();
     operands(&commands, words).next().and_then(|(_, word)| word.to_str()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_name_differences_from_fio() {
+        let remarks = |line: &str| {
+            let words: Vec<OsString> = format!("diskperf io {line}").split_whitespace().map(OsString::from).collect();
+            super::super::translated(&words).expect("a call of fio").remarks
+        };
+        for (line, said) in [
+            ("--rw=randread --bssplit=4KiB/60:64KiB/40", "fio reads 4KiB/60:64KiB/40 as powers of 1000"),
+            ("--rw=randrw --rate_iops=7,3 --rwmixread=50", "--rwmixread=50 has no effect"),
+            ("--rw=randread --rate_process=poisson", "--rate_process=poisson has no effect"),
+            ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
+            ("--rw=randread --bs=64k --rate=1k", "diskperf uses --rate 1 for all"),
+            ("--rw=randread --bssplit=4k/60:64k/40 --rate_iops=9", "--rate_iops=9: fio up to 3.41 paces by bytes"),
+            ("--rw=read --bs=1m --runtime=60 --time_based", "--time_based: a diskperf round also ends at the end of"),
+            ("--rw=randread --size=1048576 --runtime=60", "without --time_based, fio also ends after --size"),
+            ("commit --runtime=60 --time_based=1", "--time_based: a diskperf round also ends at the end of"),
+            ("--rw=write --runtime=60", "without --bs, fio uses blocks of 4 KiB"),
+            ("--rw=randread --iodepth=32", "without --ioengine, fio has a queue depth of 1"),
+        ] {
+            let remarks = remarks(line);
+            assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
+        }
+        for line in [
+            "--rw=read --bs=4k",
+            "--rw=randread --bs=64k --rate=16k --numjobs=4",
+            "--rw=randread --bssplit=4k/60:64k/40 --rate_iops=9 --rate_process=poisson",
+            "--rw=randread --runtime=60 --time_based",
+            "--rw=read --blocksize=4k --runtime=60 --time_based=0",
+            "--rw=read --bssplit=4k/60:64k/40 --runtime=60",
+            "--rw=read --bs 4k --time_based",
+            "--rw=randread --bs=4k,64k --rate_iops=9",
+            "--rw=randread --iodepth=1",
+            "--rw=randread --iodepth 32 --ioengine=libaio",
+            "--rw=randread --iodepth=32 --engine uring",
+        ] {
+            let remarks = remarks(line);
+            assert!(remarks.is_empty(), "{line}: {remarks:?}");
+        }
+    }
 }

