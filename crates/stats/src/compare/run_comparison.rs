@@ -45,7 +45,7 @@ use crate::results::cell::{Cell, Provenance, Rate};
 use crate::results::document::{Document, RunInfo, TargetInfo};
 
 pub use fail_conditions::{Guarded, Outcome, Unguarded};
-pub use latency_conditions::{LatencyOutcome, Percentile, latency_outcomes};
+pub use latency_conditions::{CellPair, LatencyOutcome, Percentile, cell_pairs, latency_outcomes};
 
 /// The name and version of the format.
 pub const COMPARED_SCHEMA: &str = "diskperf-compare/1";

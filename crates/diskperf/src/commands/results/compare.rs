@@ -20,7 +20,8 @@ use report::compare::run_comparison;
 use report::export::junit;
 use report::sanitize::line;
 use stats::compare::run_comparison::{
-    Compared, ComparedCell, Guarded, LatencyOutcome, Lone, Outcome, Percentile, compare, is_same_run, latency_outcomes,
+    CellPair, Compared, ComparedCell, Guarded, LatencyOutcome, Lone, Outcome, Percentile, cell_pairs, compare,
+    is_same_run, latency_outcomes,
 };
 use stats::{Cell, Document, Provenance, Verdict};
 use units::Exit;
@@ -221,24 +222,26 @@ fn is_undecided(cell: &ComparedCell) -> Outcome {
 }
 
 /// The outcome of a condition on a percentile.
-fn guarded_latency(
+fn guarded_latency<'a>(
     guard: &Guard,
-    (name, then, now): (&str, &Document, &Document),
+    (name, then, now): (&str, &'a Document, &'a Document),
     percentile: Percentile,
     part: f64,
 ) -> Result<Guarded, DocumentFault> {
-    let keys: Vec<(&str, &str)> = now.cells.iter().map(|cell| (cell.program.as_str(), cell.phase.as_str())).collect();
-    let has = |row: usize, kind| now.cells[row].operation(kind).is_some();
+    let pairs = cell_pairs(then, now);
+    let key = |pair: &CellPair<'a>| (pair.shown().program.as_str(), pair.shown().phase.as_str());
+    let keys: Vec<(&str, &str)> = pairs.iter().map(key).collect();
+    let has = |row: usize, kind| pairs[row].any(|cell| cell.operation(kind).is_some());
     let (meant, kind) = match &guard.program {
         Some(word) => with_operation(word, &keys, has),
-        None => ((0..keys.len()).filter(|row| now.cells[*row].latency_ns.is_some()).collect(), None),
+        None => ((0..keys.len()).filter(|row| pairs[*row].any(|cell| cell.latency_ns.is_some())).collect(), None),
     };
     if meant.is_empty() {
         return Err(no_such_cell(guard, name, &keys));
     }
-    let is_meant = |cell: &Cell| meant.iter().any(|row| std::ptr::eq(&now.cells[*row], cell));
+    let pairs: Vec<CellPair> = meant.iter().map(|row| pairs[*row]).collect();
     let percentile = Percentile { kind, ..percentile };
-    let outcomes = latency_outcomes((then, now), percentile, part, report::cell_names, is_meant);
+    let outcomes = latency_outcomes((then, now), &pairs, percentile, part, report::cell_names);
     let has_targets = now.run.targets.len() > 1;
     let outcomes = outcomes.into_iter().map(|LatencyOutcome { key, name, ratio, outcome }| {
         let name = if has_targets { format!("{name} on {}", key.2) } else { name };
