@@ -30,7 +30,7 @@ pub use results::document::{
     Aged, Calibration, Conditioned, Document, HostInfo, ImageInfo, Loaded, Noise, OwnCost, Problem, RunInfo, SCHEMA,
     StoreInfo, TargetInfo, TraceInfo,
 };
-pub use results::heat_map::{HeatMap, coarse};
+pub use results::heat_map::{HeatMap, coarse, merged_columns};
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
 pub use results::of_limit::{LimitLayer, OfLimit};
 pub use results::operation::{OperationKind, RoundOperation};

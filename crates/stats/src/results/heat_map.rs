@@ -45,8 +45,9 @@ fn add(all: &mut Vec<(u64, u64)>, (time, count): (u64, u64)) {
     }
 }
 
-fn merged(columns: &[&Vec<(u64, u64)>]) -> Vec<(u64, u64)> {
-    let mut pairs: Vec<(u64, u64)> = columns.iter().flat_map(|column| column.iter().copied()).collect();
+/// One column with the units of work of all these columns.
+pub fn merged_columns<'a>(columns: impl IntoIterator<Item = &'a Vec<(u64, u64)>>) -> Vec<(u64, u64)> {
+    let mut pairs: Vec<(u64, u64)> = columns.into_iter().flatten().copied().collect();
     pairs.sort_unstable();
     let mut all = Vec::new();
     pairs.into_iter().for_each(|pair| add(&mut all, pair));
@@ -59,11 +60,11 @@ impl HeatMap {
     pub fn of_programs(programs: &[Vec<Vec<(u64, u64)>>], interval: Nanos) -> HeatMap {
         let longest = programs.iter().map(Vec::len).max().unwrap_or(0);
         let mut columns: Vec<Vec<(u64, u64)>> = (0..longest)
-            .map(|index| merged(&programs.iter().filter_map(|program| program.get(index)).collect::<Vec<_>>()))
+            .map(|index| merged_columns(programs.iter().filter_map(|program| program.get(index))))
             .collect();
         let mut column_ms = interval.0 / 1_000_000;
         while columns.len() > MOST_COLUMNS {
-            columns = columns.chunks(2).map(|two| merged(&two.iter().collect::<Vec<_>>())).collect();
+            columns = columns.chunks(2).map(merged_columns).collect();
             column_ms *= 2;
         }
         HeatMap { column_ms, columns }

@@ -5,7 +5,7 @@
 //!   1. a result has a map if its rounds have at least [`LEAST_COLUMNS`] columns;
 //!   2. more than [`MOST_COLUMNS`] columns are merged, each with its neighbours of the same round.
 
-use stats::{Cell, Document, HeatMap, Provenance, Round};
+use stats::{Cell, Document, HeatMap, Provenance, Round, merged_columns};
 use units::Nanos;
 
 use super::super::frame::{AXIS, Frame, NARROW_GROUND, x_axis, y_axis};
@@ -60,7 +60,7 @@ fn columns(cell: &Cell) -> Vec<(u32, Column)> {
     // 2
     let each = all.div_ceil(MOST_COLUMNS).max(1);
     let merged = |(round, map): &(u32, HeatMap)| -> Vec<(u32, Column)> {
-        map.columns.chunks(each).map(|some| (*round, some.concat())).collect()
+        map.columns.chunks(each).map(|some| (*round, merged_columns(some))).collect()
     };
     rounds.iter().flat_map(merged).collect()
 }
@@ -100,4 +100,17 @@ fn chart(name: &str, columns: &[(u32, Column)]) -> Option<Chart> {
         told: format!("Heat map of {} columns; the longest latencies are about {}.", columns.len(), Nanos(longest)),
     };
     Some(frame.upright(svg, foot + AXIS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_buckets_of_merged_columns_add_up() {
+        let map = HeatMap { column_ms: 250, columns: vec![vec![(1279, 1), (2047, 3)]; 2 * MOST_COLUMNS] };
+        let round = Round { round: 1, heat_map: Some(map), ..Round::default() };
+        let cell = Cell { rounds: vec![round], ..Cell::named(Provenance::Measured, "io", "randread", "randread", "a") };
+        assert_eq!(columns(&cell), vec![(1, vec![(1279, 2), (2047, 6)]); MOST_COLUMNS]);
+    }
 }
