@@ -1,4 +1,4 @@
-//! The latencies of a run as an interval log of HdrHistogram (version 1.3): a line for each round and kind of
+//! The latencies of a run as an interval log of HdrHistogram (version 1.3): a line for each kept round and kind of
 //! operation. HistogramLogAnalyzer, the plotter of hdrhistogram.org and their like read it.
 
 use stats::{Cell, Document, Round, RoundOperation};
@@ -18,13 +18,22 @@ pub fn log(runs: &[(String, Document)]) -> String {
         let prefix = if runs.len() > 1 { format!("{name}.") } else { String::new() };
         let names = crate::cell_names(&document.cells);
         for cell in &document.cells {
-            let mut began = before;
-            for round in &cell.rounds {
-                let tag = tag(&format!("{prefix}{}.{}", names(cell), cell.target));
-                text += &round.operations.iter().map(|one| line(&tag, cell, (round, began), one)).collect::<String>();
-                began += round.elapsed_s(cell.state.clock);
-            }
+            let tag = tag(&format!("{prefix}{}.{}", names(cell), cell.target));
+            text += &lines(&tag, cell, before);
         }
+    }
+    text
+}
+
+/// The lines of the kept rounds. A discarded round has no line, because readers add up all lines of a tag; its time
+/// counts.
+fn lines(tag: &str, cell: &Cell, mut began: f64) -> String {
+    let mut text = String::new();
+    for round in &cell.rounds {
+        if !round.discarded {
+            text += &round.operations.iter().map(|one| line(tag, cell, (round, began), one)).collect::<String>();
+        }
+        began += round.elapsed_s(cell.state.clock);
     }
     text
 }
@@ -43,7 +52,28 @@ fn tag(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use stats::{Latencies, OperationKind, Provenance};
+    use units::Nanos;
+
     use super::*;
+
+    #[test]
+    fn a_discarded_round_has_no_line_but_counts_as_time() {
+        let mut latencies = Latencies::default();
+        latencies.record(Nanos(1000));
+        let round = |round, discarded| Round {
+            round,
+            discarded,
+            returned_s: 2.0,
+            operations: vec![RoundOperation::new(OperationKind::Read, true, &latencies)],
+            ..Round::default()
+        };
+        let rounds = vec![round(1, true), round(2, false), round(3, false)];
+        let cell = Cell { rounds, ..Cell::named(Provenance::Measured, "io", "randread", "randread", "a") };
+        let text = lines("a", &cell, 10.0);
+        let starts: Vec<&str> = text.lines().filter_map(|line| line.split(',').nth(1)).collect();
+        assert_eq!(starts, ["12.000", "14.000"], "{text}");
+    }
 
     #[test]
     fn a_tag_has_no_separators() {
