@@ -90,8 +90,8 @@ impl Store {
         listed.collect()
     }
 
-    /// Returns the identifier of a run. `typed` is an identifier, a unique beginning of one, a name, or
-    /// `last`. The latest run of a name counts.
+    /// Returns the identifier of a run. `typed` is an identifier, a name, a unique beginning of an identifier, or
+    /// `last`. The latest run of a name counts, also if an identifier begins with that name.
     pub fn find(&self, typed: &str) -> Result<String, StoreError> {
         let names: Vec<String> =
             self.rows("SELECT id FROM runs ORDER BY started_unix_s, rowid", [], |row| row.get(0))?;
@@ -105,9 +105,10 @@ impl Store {
         let named = "SELECT id FROM runs WHERE json_valid(info) AND json_extract(info, '$.name') = ?1 \
                      ORDER BY started_unix_s, rowid";
         let named: Option<String> = self.rows(named, [typed], |row| row.get(0))?.pop();
-        let is_begun = |name: &&String| name.starts_with(typed) && named.as_ref() != Some(*name);
-        let mut begins: Vec<String> = names.iter().filter(is_begun).cloned().collect();
-        begins.extend(named);
+        if let Some(run) = named {
+            return Ok(run);
+        }
+        let mut begins: Vec<String> = names.iter().filter(|name| name.starts_with(typed)).cloned().collect();
         match begins.len() {
             1 if !typed.is_empty() => Ok(begins.remove(0)),
             0 | 1 => Err(unknown(typed, &names)),

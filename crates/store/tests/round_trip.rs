@@ -68,7 +68,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_is_found_by_its_id_or_a_unique_prefix() {
+fn a_run_is_found_by_its_id_its_name_or_a_unique_prefix() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = Store::open(&folder.path().join("store.sqlite"), None).expect("a store");
     assert!(matches!(store.find("last"), Err(StoreError::UnknownRun { .. })));
@@ -91,6 +91,12 @@ fn a_run_is_found_by_its_id_or_a_unique_prefix() {
     let nearly = format!("{}u{}", &runs[7][..1], &runs[7][2..]);
     let Err(StoreError::UnknownRun { near, .. }) = store.find(&nearly) else { panic!("{nearly} is no run") };
     assert!(near.contains(&runs[7]), "{nearly}: {near:?}");
+    // A name goes before the beginning of an id.
+    let typed = &runs[0][..1];
+    let mut info = common::info();
+    info.name = Some(typed.to_owned());
+    let named = begin(&mut store, &info, &[], "me");
+    assert_eq!(store.find(typed).expect("the named run"), named);
 }
 
 #[test]

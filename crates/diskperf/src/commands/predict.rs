@@ -23,6 +23,7 @@ use store::{LAST, Store, StoreError};
 use units::Exit;
 
 use crate::commands::run;
+use crate::documents::document::stored_name;
 use crate::documents::inputs;
 use crate::documents::store_arguments::{RunStoreArguments, StoreArguments};
 use crate::error::{Error, PredictError};
@@ -133,8 +134,7 @@ impl Found {
     /// Finds a stored run, or reads a file.
     fn find(arguments: &PredictArguments) -> Result<Found, Error> {
         let run = &arguments.run;
-        let typed = run.to_str().filter(|name| !name.contains(['.', '/']) && !run.exists());
-        let Some(typed) = typed else {
+        let Some(typed) = stored_name(run) else {
             // Without a database, there are no checks.
             let store = arguments.store.to_read().ok().flatten();
             let checks = store.as_ref().map(Store::checks).transpose()?.unwrap_or_default();

@@ -95,9 +95,11 @@ pub fn display_name(run: &Path, document: &Document) -> String {
     }
 }
 
-/// The name, if it can be that of a stored run: no id has a dot or a slash, and an existing file is meant as a file.
-fn stored_name(run: &Path) -> Option<&str> {
-    run.to_str().filter(|name| *name != "-" && !name.contains(['.', '/']) && !run.exists())
+/// The name, if it can be that of a stored run: no name has a dot or a slash, and an existing file is meant as a file.
+/// A directory is no result, so it does not hide a run of the same name.
+pub fn stored_name(run: &Path) -> Option<&str> {
+    let is_file = || run.exists() && !run.is_dir();
+    run.to_str().filter(|name| *name != "-" && !name.contains(['.', '/']) && !is_file())
 }
 
 /// Reads the document; `-` is standard input.
@@ -259,6 +261,13 @@ mod tests {
         let unfit = other::<History>("x".to_owned(), HISTORY_SCHEMA, b"{\"schema\": \"diskperf-history/1\"}");
         assert!(matches!(unfit, Err(DocumentFault::Unfit { schema: HISTORY_SCHEMA, .. })));
         assert!(matches!(parse("x", None), Err(DocumentFault::TooLarge(_))));
+    }
+
+    #[test]
+    fn a_directory_does_not_hide_a_run() {
+        // Tests run in the directory of the package.
+        let names = ["src", "no-such-run", "-", "src/lib.rs", "Cargo.toml"].map(|name| stored_name(Path::new(name)));
+        assert_eq!(names, [Some("src"), Some("no-such-run"), None, None, None]);
     }
 
     #[test]
