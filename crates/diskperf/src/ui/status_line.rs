@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use report::sanitize;
 use report::wrap::COLUMNS;
+use unicode_width::UnicodeWidthChar;
 
 /// Moves to the beginning of the line and erases it.
 const CLEARED: &str = "\r\u{1b}[2K";
@@ -91,18 +92,25 @@ impl StatusLine {
     }
 }
 
-/// The parts in one line of at most this many characters. Control characters are escaped.
+/// The parts in one line of at most this many columns. Control characters are escaped.
 fn cut(parts: &[Part], columns: usize, is_coloured: bool) -> String {
     let (mut line, mut left) = (String::new(), columns);
     for (text, has_colour) in parts {
-        let text: String = sanitize::line(text).chars().take(left).collect();
-        left -= text.chars().count();
+        let text: String = sanitize::line(text).chars().take_while(|letter| has_room(&mut left, *letter)).collect();
         match *has_colour && is_coloured && !text.is_empty() {
             true => line.extend([COLOUR.0, &text, COLOUR.1]),
             false => line += &text,
         }
     }
     line
+}
+
+/// Takes the columns of a character from those that are left: Chinese letters have two, combining marks none. If they
+/// do not suffice, none are left, so that nothing follows.
+fn has_room(left: &mut usize, letter: char) -> bool {
+    let rest = left.checked_sub(letter.width().unwrap_or(0));
+    *left = rest.unwrap_or(0);
+    rest.is_some()
 }
 
 #[cfg(test)]
@@ -117,5 +125,14 @@ mod tests {
         assert_eq!(cut(&parts, 7, true), "rate \u{1b}[36m▁▂\u{1b}[0m");
         assert_eq!(cut(&parts, 5, true), "rate ");
         assert_eq!(cut(&[("a\u{1b}b", false)], 80, true), "a\\u{1b}b".to_owned());
+    }
+
+    #[test]
+    fn wide_characters_count_as_two_columns() {
+        let parts = [("磁盘 ", false), ("e\u{301}x", false)];
+        for (columns, expected) in [(7, "磁盘 e\u{301}x"), (6, "磁盘 e\u{301}"), (5, "磁盘 "), (3, "磁"), (1, "")]
+        {
+            assert_eq!(cut(&parts, columns, false), expected);
+        }
     }
 }
