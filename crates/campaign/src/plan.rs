@@ -391,20 +391,25 @@ impl Plan {
     }
 
     /// The bytes written to a target, in words: `up to 1.5 GiB`, or the time during which tests write as much as they
-    /// can.
+    /// can, or as the rate allows.
     pub fn writes_in_words(&self, target: usize) -> String {
         if !self.commands.is_empty() {
             return "the files of the command".to_owned();
         }
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
-        let mut endless = here.flat_map(|alternative| &alternative.row.program.phases).filter(|phase| {
+        let endless = here.flat_map(|alternative| &alternative.row.program.phases).filter_map(|phase| {
             let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
-            phase.changes() && phase.base == RateBase::Ops && over_and_over
+            let is_endless = phase.changes() && phase.base == RateBase::Ops && over_and_over;
+            phase.within.filter(|_| is_endless).map(|time| (phase, time))
         });
-        match endless.find_map(|phase| Some(phase.within? + phase.warmup.unwrap_or_default())) {
-            Some(time) if time == Time::FOREVER.0 => "as much as it can until Ctrl-C".to_owned(),
-            Some(time) => format!("as much as it can in {time} a round"),
-            None => self.most_writes_in_words(target),
+        // A test without a rate may write the most.
+        let Some((phase, time)) = endless.min_by_key(|(phase, _)| phase.steps.is_paced()) else {
+            return self.most_writes_in_words(target);
+        };
+        let most = if phase.steps.is_paced() { "as much as the rate allows" } else { "as much as it can" };
+        match time == Time::FOREVER.0 {
+            true => format!("{most} until Ctrl-C"),
+            false => format!("{most} in {} a round", time + phase.warmup.unwrap_or_default()),
         }
     }
 

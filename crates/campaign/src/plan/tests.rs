@@ -2,9 +2,11 @@
 
 use runner::execution::ClaimedClock;
 use workload::programs::classic1983::Classic;
+use workload::programs::load::{Load, Pattern};
+use workload::{Arrivals, Rates};
 
 use super::*;
-use crate::presets::MIB_PER_SECOND;
+use crate::presets::{MIB_PER_SECOND, OPS_PER_SEC};
 
 fn plan() -> Plan {
     let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
@@ -62,4 +64,21 @@ fn loads_write_what_the_rounds_leave_of_the_users_limit() {
     assert!(strict.affords(0, 3, most) && !strict.affords(0, 3, most + 1) && !strict.affords(0, 4, most));
     assert!(strict.affords(0, u32::MAX, 0), "the rounds have a limit of their own");
     assert!(fitted(false).affords(0, 4, u64::MAX));
+}
+
+#[test]
+fn endless_writes_are_announced_with_their_time_or_their_rate() {
+    let said = |loads: &[(Nanos, Option<u32>)]| {
+        let alternative = |(time, rate): &(Nanos, Option<u32>)| {
+            let rate = rate.map(|rate| (Rates::All(rate), Arrivals::Constant));
+            let warmup = Some(Nanos::from_secs(5));
+            let load = Load { rate, warmup, ..Load::new(Pattern::RandomWrite, workload::Sizes::all(4096), *time) };
+            Alternative { targets: vec![0], row: Row::new(load.program(1 << 20, 1), OPS_PER_SEC) }
+        };
+        Plan { alternatives: loads.iter().map(alternative).collect(), ..plan() }.writes_in_words(0)
+    };
+    let (forever, short) = (Time::FOREVER.0, Nanos::from_secs(2));
+    assert_eq!(said(&[(forever, None)]), "as much as it can until Ctrl-C");
+    assert_eq!(said(&[(short, Some(100))]), "as much as the rate allows in 7.00 s a round");
+    assert_eq!(said(&[(short, Some(100)), (short, None)]), "as much as it can in 7.00 s a round");
 }

@@ -3,8 +3,9 @@
 use jobs::{LoadError, ROUNDS, SIZE};
 use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
+use stats::figures::rate::{Average, rate};
 use stats::inference::sweep::{Axis, axes};
-use stats::{Cell, Latency, LatencyKind, OperationFigures};
+use stats::{Cell, Latencies, Latency, LatencyKind, OperationFigures, OperationKind, RateBase};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
 
@@ -113,30 +114,47 @@ fn findings(cells: &[Cell]) -> Vec<String> {
 /// The tail of each kind of operation, if a workload has several.
 fn tails_by_kind(cell: &Cell) -> impl Iterator<Item = String> {
     let has_several = cell.operations.len() > 1;
-    let tail = |OperationFigures { operation, count, latency_ns, .. }: &OperationFigures| match latency_ns {
+    let tail = move |OperationFigures { operation, count, latency_ns, .. }: &OperationFigures| match latency_ns {
         Some(latency) => format!("  {}: {}", operation.name(), percentiles(*latency)),
-        None => format!("  {}: {count} of them, too few for percentiles", operation.name()),
+        None => {
+            let ends = shortest_and_longest(cell, Some(*operation));
+            format!("  {}: {count} of them, too few for percentiles{ends}", operation.name())
+        }
     };
     cell.operations.iter().filter(move |_| has_several).map(tail)
 }
 
-/// The number of operations, if they are too few for latencies.
+/// The number of operations and their shortest and longest latency, if they are too few for percentiles.
 fn too_few(cell: &Cell) -> Option<String> {
     let done: u64 = cell.kept().map(|round| round.ops).sum();
-    let kept = kept(cell);
+    let (ends, kept) = (shortest_and_longest(cell, None), kept(cell));
     let operations = if done == 1 { "operation" } else { "operations" };
     let name = format!("{} on {}", cell.program, cell.target);
-    cell.measured.then(|| format!("{name}: {done} {operations}, too few for percentiles{kept}"))
+    cell.measured.then(|| format!("{name}: {done} {operations}, too few for percentiles{ends}{kept}"))
+}
+
+/// The shortest and the longest latency of this kind of operation, or of all units of work; empty if none was timed.
+fn shortest_and_longest(cell: &Cell, kind: Option<OperationKind>) -> String {
+    let mut all = Latencies::default();
+    // A round may have no operation of a rare kind.
+    cell.kept().filter_map(|round| round.latencies(kind)).for_each(|one| all.add(&one));
+    let ends = all.filled().next().zip(all.longest());
+    ends.map_or_else(String::new, |((shortest, _), longest)| {
+        format!(": shortest {}, longest {}", Nanos(shortest), Nanos(longest))
+    })
 }
 
 /// The requested and the actual rate; empty without a requested rate.
 fn kept(cell: &Cell) -> String {
-    match (cell.number("rate"), &cell.rate) {
-        (Some(asked), Some(rate)) => {
-            let done = stats::digits::significant(rate.per_second, 3);
+    // The printed rate of a sequential workload counts bytes.
+    let base = (RateBase::Ops, cell.state.clock);
+    let done = rate(cell.kept(), cell.together, base, OPS_PER_SEC, Average::of_marks(&cell.marks));
+    match cell.number("rate").zip(done) {
+        Some((asked, done)) => {
+            let done = stats::digits::significant(done.per_second, 3);
             format!("; {asked} operations per second requested, {done} completed")
         }
-        _ => String::new(),
+        None => String::new(),
     }
 }
 
@@ -170,4 +188,59 @@ fn tail(cell: &Cell, latency: Latency) -> String {
         words => format!("; the rate includes {}, these times do not", words.join(" and ")),
     };
     format!("{name}: {from}: {tail}{kept}{beside}")
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::{ParameterValue, Provenance, Round, RoundOperation};
+
+    use super::*;
+
+    /// A workload with `--rate 10`. Each round of a second did these numbers of reads of 128 KiB and of fsyncs.
+    fn cell(rounds: &[(u64, u64)]) -> Cell {
+        let timed = |kind: OperationKind, count: u64| {
+            let mut latencies = Latencies::default();
+            (1..=count).for_each(|n| latencies.record(Nanos(1000 * n)));
+            (count > 0).then(|| RoundOperation::new(kind, kind == OperationKind::Read, &latencies))
+        };
+        let round = |(reads, syncs): &(u64, u64)| Round {
+            bytes: reads * 131_072,
+            ops: *reads,
+            returned_s: 1.0,
+            operations: [timed(OperationKind::Read, *reads), timed(OperationKind::Fsync, *syncs)]
+                .into_iter()
+                .flatten()
+                .collect(),
+            ..Round::default()
+        };
+        let mut cell = Cell {
+            measured: true,
+            rounds: rounds.iter().map(round).collect(),
+            ..Cell::named(Provenance::Measured, "io", "read", "read", "here")
+        };
+        cell.parameters.insert("rate".to_owned(), ParameterValue::Number(10));
+        let base = (RateBase::Bytes, cell.state.clock);
+        cell.rate = rate(cell.kept(), false, base, MIB_PER_SECOND, Average::Mean);
+        cell
+    }
+
+    #[test]
+    fn requested_and_completed_rates_count_operations() {
+        assert_eq!(kept(&cell(&[(8, 0), (10, 0)])), "; 10 operations per second requested, 9.00 completed");
+    }
+
+    #[test]
+    fn the_longest_latency_is_printed_even_of_few_operations() {
+        let rates = "; 10 operations per second requested, 8.00 completed";
+        let few = ": 8 operations, too few for percentiles: shortest 1.00 us, longest 8.00 us";
+        assert_eq!(findings(&[cell(&[(8, 0)])]), [format!("read on here{few}{rates}")]);
+        // The first round has no fsync.
+        let mut both = cell(&[(8, 0), (8, 3)]);
+        both.operations = [(OperationKind::Read, 16), (OperationKind::Fsync, 3)]
+            .map(|(operation, count)| OperationFigures { operation, count, rate: None, latency_ns: None })
+            .into();
+        let of_kinds: Vec<String> = tails_by_kind(&both).collect();
+        assert_eq!(of_kinds[0], "  read: 16 of them, too few for percentiles: shortest 1.00 us, longest 8.00 us");
+        assert_eq!(of_kinds[1], "  fsync: 3 of them, too few for percentiles: shortest 1.00 us, longest 3.00 us");
+    }
 }
