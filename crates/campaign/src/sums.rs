@@ -6,8 +6,8 @@
 //!   2. it counts bytes if a workload does, and else operations. Each round has both;
 //!   3. latencies and a bottleneck belong to a workload. A sum has none;
 //!   4. if a workload has no result, there is no sum;
-//!   5. a round that does not count for a workload does not count for the sum, and a warning for which a workload
-//!      decides nothing is one of the sum.
+//!   5. a round that does not count for a workload does not count for the sum, a warning for which a workload decides
+//!      nothing is one of the sum, and a sum with an unverified workload is unverified.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         io: measured.then(|| io(executions)).flatten(),
         limited_by: measured.then_some(limited_by),
-        state: State { environment: worst_environment(loads), ..State::unknown(clock) },
+        state: state(loads, clock),
         marks: undeciding_marks(loads),
         below_floor: loads.iter().find_map(|load| load.below_floor),
         rounds,
@@ -108,6 +108,12 @@ fn undeciding_marks(loads: &[Cell]) -> Vec<Mark> {
         }
     }
     marks
+}
+
+/// The state of a sum: unverified if one of its loads is (5).
+fn state(loads: &[Cell], clock: ClockKind) -> State {
+    let unverified = loads.iter().find_map(|load| load.state.unverified.clone());
+    State { environment: worst_environment(loads), unverified, ..State::unknown(clock) }
 }
 
 /// The environment of all loads: noisy if it was for one of them, and quiet only if it was for all.
@@ -215,6 +221,11 @@ mod tests {
         assert_eq!(worst_environment(&loads), Environment::Noisy);
         assert_eq!(undeciding_marks(&loads), [undeciding]);
         assert!(is_left_out(&loads, &rounds[0]) && !is_left_out(&loads, &rounds[1]));
+        assert_eq!(state(&loads, ClockKind::Durable).unverified, None);
+        let mut served = loads;
+        served[1].state.unverified = Some("no device is visible".to_owned());
+        let sum = state(&served, ClockKind::Durable);
+        assert_eq!((sum.unverified.as_deref(), sum.environment), (Some("no device is visible"), Environment::Noisy));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! gigabytes, and several rounds that agree do not show their end.
 
 use stats::Cell;
+use stats::figures::continuous_load::executions;
 
 /// An amount of load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,16 +17,19 @@ impl LeastLoad {
     /// The load before an early end. Guess: burst credits of cloud volumes and caches of drives often last for less.
     pub const USUAL: LeastLoad = LeastLoad { seconds: 30.0, bytes: 3 << 30 };
 
-    /// True if every one of these targets had the load in the rounds of its results, discarded ones included. A target
-    /// without any real round needs none. Reads of cached data do not count. Commands have unknown bytes, so
-    /// only their time counts.
+    /// True if every one of these targets had the load in the rounds of its results, discarded ones included. Targets
+    /// without any real round, and those without a result, need none: the latter decide nothing. Reads of cached data
+    /// do not count. Commands have unknown bytes, so only their time counts.
     pub fn is_reached(self, cells: &[Cell], targets: &[&str]) -> bool {
         let is_loaded = |target: &&str| {
+            let here = || cells.iter().filter(|cell| cell.target == **target);
+            if !here().any(|cell| cell.measured) {
+                return true;
+            }
             let mut load = LeastLoad::default();
-            let here = |cell: &&Cell| cell.target == **target && cell.loads_device();
-            for cell in cells.iter().filter(here) {
-                load.seconds += cell.rounds.iter().map(|round| round.elapsed_s(cell.state.clock)).sum::<f64>();
-                load.bytes += cell.rounds.iter().map(|round| round.bytes).sum::<u64>();
+            for execution in executions(here()).values() {
+                load.seconds += execution.seconds;
+                load.bytes += execution.bytes;
             }
             load.seconds == 0.0 || load.seconds >= self.seconds && (load.bytes == 0 || load.bytes >= self.bytes)
         };
@@ -42,7 +46,7 @@ mod tests {
     fn cell(target: &str, seconds: f64, bytes: u64) -> Cell {
         let round = Round { round: 1, position: 1, bytes, returned_s: seconds, ..Round::default() };
         let rounds = vec![round.clone(), Round { discarded: true, ..round }];
-        Cell { rounds, ..Cell::named(Provenance::Measured, "quick", "write", "write", target) }
+        Cell { rounds, measured: true, ..Cell::named(Provenance::Measured, "quick", "write", "write", target) }
     }
 
     #[test]
@@ -53,6 +57,7 @@ mod tests {
         assert!(reached(std::slice::from_ref(&enough)) && reached(&[]), "b did not run");
         assert!(!reached(&[enough.clone(), cell("b", 14.0, 3 << 29)]), "28 s");
         assert!(!reached(&[enough.clone(), cell("b", 15.0, 1 << 30)]), "2 GiB");
+        assert!(reached(&[enough.clone(), Cell { measured: false, ..cell("b", 1.0, 1) }]), "all tests on b failed");
         assert!(reached(&[enough.clone(), cell("b", 14.0, 1 << 30), cell("b", 1.0, 1 << 30)]), "two tests");
         assert!(reached(&[enough.clone(), cell("b", 15.0, 0)]), "a command");
         let mut warm = cell("b", 15.0, 3 << 29);

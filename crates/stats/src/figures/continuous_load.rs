@@ -31,33 +31,47 @@ impl ContinuousLoad {
     }
 }
 
-/// Returns the largest continuous load that every real target of a run had, or `None` if none had any. Programs on one
-/// target that follow each other are one load; a program on another target ends it. The time between programs, which
-/// is short, does not count. Nor do reads of cached data, which are no load for a device.
-pub fn continuous_load(document: &Document) -> Option<ContinuousLoad> {
-    let is_real = |cell: &&Cell| cell.loads_device() && !cell.rounds.is_empty();
-    let mut executions: BTreeMap<(u32, u32), Vec<(&Cell, ContinuousLoad)>> = BTreeMap::new();
-    for cell in document.cells.iter().filter(is_real) {
+/// Returns the load of each execution in these cells, by round and position. Phases of one program follow each other,
+/// and workloads of a group run at the same time. Reads of cached data are no load for a device. If several targets
+/// were busy together, each is assumed to have done an equal share.
+pub fn executions<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> BTreeMap<(u32, u32), ContinuousLoad> {
+    let mut all: BTreeMap<(u32, u32), ContinuousLoad> = BTreeMap::new();
+    for cell in cells.into_iter().filter(|cell| cell.loads_device() && !cell.is_sum()) {
+        let targets = if cell.together { cell.target.split('+').count() as u64 } else { 1 };
         for round in &cell.rounds {
-            let load = ContinuousLoad { bytes: round.bytes, seconds: round.elapsed_s(cell.state.clock) };
-            executions.entry((round.round, round.position)).or_default().push((cell, load));
+            let load = ContinuousLoad { bytes: round.bytes / targets, seconds: round.elapsed_s(cell.state.clock) };
+            let known = all.entry((round.round, round.position)).or_default();
+            match cell.is_in_group() {
+                true => {
+                    known.bytes += load.bytes;
+                    known.seconds = known.seconds.max(load.seconds);
+                }
+                false => known.add(load),
+            }
         }
     }
+    all
+}
+
+/// Returns the largest continuous load that every real target of a run had, or `None` if none had any. Programs on one
+/// target that follow each other are one load; a program on another target ends it. The time between programs, which
+/// is short, does not count.
+pub fn continuous_load(document: &Document) -> Option<ContinuousLoad> {
+    let all = executions(&document.cells);
     let mut of_targets: Vec<ContinuousLoad> = Vec::new();
     for info in &document.run.targets {
-        let is_on = |cell: &Cell| {
+        let is_on = |cell: &&Cell| {
             cell.target == info.name || (cell.together && cell.target.split('+').any(|name| name == info.name))
         };
+        let here = executions(document.cells.iter().filter(is_on));
         let before = info.loaded.as_ref().map(|loaded| ContinuousLoad { bytes: loaded.bytes, seconds: loaded.seconds });
         let mut longest = before.unwrap_or_default();
         let mut open = ContinuousLoad::default();
-        for loads in executions.values() {
-            let here: Vec<&ContinuousLoad> =
-                loads.iter().filter(|(cell, _)| is_on(cell)).map(|(_, load)| load).collect();
-            if here.is_empty() {
-                open = ContinuousLoad::default();
+        for execution in all.keys() {
+            match here.get(execution) {
+                Some(load) => open.add(*load),
+                None => open = ContinuousLoad::default(),
             }
-            here.into_iter().for_each(|load| open.add(*load));
             longest.raise(open);
         }
         if longest.seconds > 0.0 {
@@ -69,6 +83,8 @@ pub fn continuous_load(document: &Document) -> Option<ContinuousLoad> {
 
 #[cfg(test)]
 mod tests {
+    use workload::ParameterValue;
+
     use super::*;
     use crate::compare::fixtures;
     use crate::results::cell::{CacheState, Provenance};
@@ -114,9 +130,21 @@ mod tests {
     #[test]
     fn both_targets_have_a_common_load_and_simulated_ones_have_none() {
         let both = Cell { together: true, ..cell("a+b", "read", &[1, 1]) };
-        assert_eq!(continuous_load(&document(&["a", "b"], vec![both])), load(2));
+        let half = ContinuousLoad { bytes: 4_096_000, seconds: 2.0 };
+        assert_eq!(continuous_load(&document(&["a", "b"], vec![both])), Some(half));
         let simulated = Cell { provenance: Provenance::Simulated, ..cell("a", "read", &[1]) };
         assert_eq!(continuous_load(&document(&["a"], vec![simulated])), None);
+    }
+
+    #[test]
+    fn workloads_of_a_group_run_at_the_same_time() {
+        let with = |key: &str, program| {
+            let parameters = [(key.to_owned(), ParameterValue::Word("db".to_owned()))].into();
+            Cell { parameters, ..cell("a", program, &[1]) }
+        };
+        let cells = vec![with("group", "wal"), with("group", "data"), with("sum_of", "db")];
+        let expected = ContinuousLoad { bytes: 8_192_000, seconds: 1.0 };
+        assert_eq!(continuous_load(&document(&["a"], cells)), Some(expected));
     }
 
     #[test]

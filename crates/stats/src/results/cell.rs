@@ -177,6 +177,16 @@ impl Cell {
         self.provenance == Provenance::Measured && self.state.cache != CacheState::Warm
     }
 
+    /// True if it is a workload of a group: all workloads of the group run at the same time.
+    pub fn is_in_group(&self) -> bool {
+        self.parameters.contains_key("group")
+    }
+
+    /// True if it is the sum of the workloads of a group.
+    pub fn is_sum(&self) -> bool {
+        self.parameters.contains_key("sum_of")
+    }
+
     /// Returns the rounds that are not discarded.
     pub fn kept(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.discarded)
