@@ -92,6 +92,8 @@ pub enum CampaignError {
     NoFolder { target: String, what: &'static str },
     #[error("--need {typed}: {program} does not count files")]
     NeedsFiles { typed: String, program: String },
+    #[error("--need {typed}: {program} is a kind of operation here, which has a number per second and a time")]
+    NeedsOperations { typed: String, program: String },
 
     // Probing.
     #[error("no latency of {0} is measured, so there is no law to write")]
@@ -188,6 +190,7 @@ impl CampaignError {
             CampaignError::SmallForMix { .. } => usage("use a larger --size, or smaller accesses"),
             CampaignError::NoFolder { .. } => usage("name a directory, image:FSTYPE or new:FSTYPE@DEVICE"),
             CampaignError::NeedsFiles { .. } => usage("use a rate such as 200MiB/s or 500/s"),
+            CampaignError::NeedsOperations { .. } => usage("use a rate such as 500/s, or a time as in fsync.p99<=5ms"),
 
             CampaignError::NoLaw(_) => {
                 let hint = "leave the machine idle and run it again; a rotating disk has no latency by size alone";

@@ -38,6 +38,9 @@ pub fn with_operation(
     (rows.into_iter().filter(|row| has(*row, kind)).collect(), Some(kind))
 }
 
+/// The program and the phase of a test, and a kind of operation that it has.
+pub type TestOperation = ((&'static str, &'static str), OperationKind);
+
 /// The keys of rows, for [`matching`].
 pub fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
     rows.iter().map(|row| (row.key.0, row.key.1)).collect()

@@ -16,11 +16,12 @@ use stats::compare::stages::steps;
 use stats::compare::target_comparison::{Compared, Row, Weighed, compare, every_two, rows};
 use stats::{Cell, Choice, Comparison, OperationKind, Purpose, Stage, TargetInfo};
 use units::Nanos;
-use workload::{Phase, RateBase};
+use workload::RateBase;
 
 use crate::error::CampaignError;
 use crate::plan::Plan;
 use crate::rounds::Convergence;
+use matching::TestOperation;
 
 pub use goal::Goal;
 pub use matching::{matching, with_operation};
@@ -67,8 +68,15 @@ impl Goal {
         Convergence { decided: all.len() - open().count(), all: all.len(), more, is_loaded: true, has_step }
     }
 
-    /// The answer of the comparison, with its stages if it has any. `round_s` is the mean time of a round in seconds.
-    pub fn choice(&self, cells: &[Cell], (targets, stages): (&[TargetInfo], &[Stage]), round_s: Option<f64>) -> Choice {
+    /// The answer of the comparison, with its stages if it has any. `operations` are those of the plan. `round_s` is
+    /// the mean time of a round in seconds.
+    pub fn choice(
+        &self,
+        cells: &[Cell],
+        (targets, stages): (&[TargetInfo], &[Stage]),
+        operations: &[TestOperation],
+        round_s: Option<f64>,
+    ) -> Choice {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         let rows = rows(cells, &names);
         let all = self.compare(&rows, names.len());
@@ -97,7 +105,7 @@ impl Goal {
             comparisons: of_rows.collect(),
             stages: stages.to_vec(),
             purpose,
-            needs: self.needs.iter().flat_map(|need| need.judge(&rows, &names)).collect(),
+            needs: self.needs.iter().flat_map(|need| need.judge(&rows, &names, operations)).collect(),
             prices: self.prices.iter().map(Price::stored).collect(),
             remarks,
         }
@@ -107,13 +115,13 @@ impl Goal {
     /// that it matches can never meet the requirement.
     pub fn check(&self, plan: &Plan) -> Result<(), CampaignError> {
         let programs = || plan.alternatives.iter().map(|alternative| &alternative.row.program);
-        let phases: Vec<((&str, &str), RateBase)> =
+        let phases: Vec<((&'static str, &'static str), RateBase)> =
             programs().flat_map(|program| program.keys().zip(program.phases.iter().map(|phase| phase.base))).collect();
-        let keys: Vec<(&str, &str)> = phases.iter().map(|(key, _)| *key).collect();
+        let keys: Vec<(&'static str, &'static str)> = phases.iter().map(|(key, _)| *key).collect();
         let weights = self.purpose.iter().filter(|purpose| purpose.is_own).flat_map(|purpose| &purpose.weights);
-        let all: Vec<&Phase> = programs().flat_map(|program| &program.phases).collect();
+        let operations = operations(plan);
         let is_unknown_need = |word: &&String| {
-            let has = |row: usize, kind| all[row].op_kinds().any(|known| OperationKind::of(known) == kind);
+            let has = |row: usize, kind| operations.contains(&(keys[row], kind));
             with_operation(word, &keys, has).0.is_empty()
         };
         let unknown = weights.map(|(word, _)| word).find(|word| matching(word, &keys).is_empty());
@@ -126,18 +134,29 @@ impl Goal {
             // The preset may have the test, but this run leaves it out.
             return Err(CampaignError::UnknownProgram { name: name.clone(), preset: "this run", known });
         }
-        let is_meetable = |need: &&Condition| {
-            matching(&need.program, &keys).into_iter().all(|place| need.can_be_asked(phases[place].1))
-        };
-        match self.needs.iter().find(|need| !is_meetable(need)) {
-            None => Ok(()),
-            Some(need) => Err(CampaignError::NeedsFiles { typed: need.typed.clone(), program: need.program.clone() }),
+        for need in &self.needs {
+            let meant = matching(&need.program, &keys);
+            let (typed, program) = (need.typed.clone(), need.program.clone());
+            if meant.is_empty() && !need.can_be_asked_of_operations() {
+                return Err(CampaignError::NeedsOperations { typed, program });
+            }
+            if meant.into_iter().any(|place| !need.can_be_asked(phases[place].1)) {
+                return Err(CampaignError::NeedsFiles { typed, program });
+            }
         }
+        Ok(())
     }
 
     fn weighed(&self, rows: &[Row]) -> Option<Weighed> {
         self.purpose.as_ref().map(|purpose| purpose.weighed(rows))
     }
+}
+
+/// The kinds of operations of all tests of a plan, measured or not.
+fn operations(plan: &Plan) -> Vec<TestOperation> {
+    let programs = plan.alternatives.iter().map(|alternative| &alternative.row.program);
+    let phases = programs.flat_map(|program| program.keys().zip(&program.phases));
+    phases.flat_map(|(key, phase)| phase.op_kinds().map(move |kind| (key, OperationKind::of(kind)))).collect()
 }
 
 #[cfg(test)]
@@ -166,7 +185,7 @@ mod tests {
     fn results_that_decide_nothing_leave_a_choice_undecided() {
         let goal = Goal { margin: 0.05, purpose: None, needs: Vec::new(), prices: Vec::new(), in_stages: false };
         let targets = ["a", "b"].map(|name| TargetInfo { name: name.to_owned(), ..TargetInfo::default() });
-        let choice = |cells: &[Cell]| goal.choice(cells, (&targets, &[]), None);
+        let choice = |cells: &[Cell]| goal.choice(cells, (&targets, &[]), &[], None);
         let decided = choice(&[cell("a"), cell("b")]);
         assert!(decided.decided && decided.comparisons[0].verdict == TargetVerdict::Same, "{decided:#?}");
         let mut unverified = cell("b");

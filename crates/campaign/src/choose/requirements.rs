@@ -10,7 +10,7 @@ use stats::judge::floor::P99_OPERATIONS;
 use stats::{Cell, Latency, Need, OperationKind, Rate, RateBase};
 use units::{Bytes, Nanos, whole};
 
-use super::matching::{keys, with_operation};
+use super::matching::{TestOperation, keys, with_operation};
 
 /// A requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,10 +94,23 @@ impl Condition {
         !matches!(self.figure, RequiredFigure::FilesPerSecond(_)) || base == RateBase::Files
     }
 
-    /// Judges each target: it must meet the requirement in all rows that the word matches.
-    pub fn judge(&self, rows: &[Row], names: &[&str]) -> Vec<Need> {
-        let has_operation =
-            |row: usize, kind| rows[row].cells.iter().flatten().any(|cell| cell.operation(kind).is_some());
+    /// True if a kind of operation can meet the requirement at all: it has a time, and a number per second.
+    pub fn can_be_asked_of_operations(&self) -> bool {
+        matches!(self.figure, RequiredFigure::Within(..) | RequiredFigure::UnitsPerSecond(_))
+    }
+
+    /// Judges each target: it must meet the requirement in all rows that the word matches. `operations` are those of
+    /// the plan: a test without any result may have the operation, and the requirement is then not known to be met.
+    pub fn judge(&self, rows: &[Row], names: &[&str], operations: &[TestOperation]) -> Vec<Need> {
+        let has_operation = |row: usize, kind| {
+            let Row { key: (program, phase, _), cells } = &rows[row];
+            let mut measured = cells.iter().flatten().filter(|cell| cell.measured).peekable();
+            let is_planned = || operations.contains(&((*program, *phase), kind));
+            match measured.peek() {
+                Some(_) => measured.any(|cell| cell.operation(kind).is_some()),
+                None => is_planned(),
+            }
+        };
         let (meant, kind) = with_operation(&self.program, &keys(rows), has_operation);
         let of_target = |(place, name): (usize, &&str)| {
             let told: Vec<(String, Option<bool>)> =
@@ -368,7 +381,7 @@ mod tests {
         let bare = cell(4000.0, Some(100.0));
         let row = |cell| Row { key: ("randread", "randread", 0), cells: vec![Some(cell)] };
         let met = |typed: &str, cell| {
-            let needs = parse_conditions(typed).expect("a condition")[0].judge(&[row(cell)], &["a"]);
+            let needs = parse_conditions(typed).expect("a condition")[0].judge(&[row(cell)], &["a"], &[]);
             (needs[0].measured.clone(), needs[0].met)
         };
         assert_eq!(met("fsync.p99<=5ms", &both), (Some("3.00 ms".to_owned()), Some(true)));
@@ -376,6 +389,21 @@ mod tests {
         assert_eq!(met("randread.p99<=5us", &both), (Some("3.00 us".to_owned()), Some(true)));
         assert_eq!(met("fsync>=50/s", &both), (Some("100 ops/s".to_owned()), Some(true)));
         assert_eq!(met("fsync.p99<=5ms", &bare), (None, None));
+        // A second test has no result.
+        let failed = Cell::named(Provenance::Measured, "job", "data", "data", "a");
+        let rows = [row(&both), Row { key: ("data", "data", 0), cells: vec![Some(&failed)] }];
+        let met = |typed: &str, kind| {
+            let planned = [(("data", "data"), kind)];
+            parse_conditions(typed).expect("a condition")[0].judge(&rows, &["a"], &planned)[0].met
+        };
+        let [fsync, read] = [OperationKind::Fsync, OperationKind::Read];
+        assert_eq!((met("fsync.p99<=5ms", fsync), met("fsync.p99<=2ms", fsync)), (None, Some(false)));
+        assert_eq!(met("fsync.p99<=5ms", read), Some(true), "the other test only reads");
+        let asked = |typed: &str| parse_conditions(typed).expect("a condition")[0].can_be_asked_of_operations();
+        assert_eq!(
+            ["read>=5MiB/s", "fsync>=5files/s", "fsync>=5/s", "fsync.max<=1s"].map(asked),
+            [false, false, true, true]
+        );
     }
 
     #[test]

@@ -4,7 +4,8 @@ use stats::{Cell, Choice, Stage, TargetInfo};
 use units::Nanos;
 
 use super::least_load::LeastLoad;
-use super::{Goal, stages};
+use super::matching::TestOperation;
+use super::{Goal, operations, stages};
 use crate::plan::Plan;
 use crate::rounds::Convergence;
 use crate::targets::Target;
@@ -24,6 +25,8 @@ pub struct StopRule<'a> {
     stages: Vec<Stage>,
     /// The load of each target before an early end.
     least_load: LeastLoad,
+    /// The kinds of operations of the tests.
+    operations: Vec<TestOperation>,
 }
 
 impl<'a> StopRule<'a> {
@@ -40,7 +43,7 @@ impl<'a> StopRule<'a> {
         plan.rounds = most.unwrap_or(usual).min(affordable).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
         let least_load = if plan.has_floor { LeastLoad::USUAL } else { LeastLoad::default() };
-        StopRule { goal, infos: infos.to_vec(), stages, least_load }
+        StopRule { goal, infos: infos.to_vec(), stages, least_load, operations: operations(plan) }
     }
 
     /// The progress of the comparison with these results.
@@ -52,6 +55,7 @@ impl<'a> StopRule<'a> {
 
     /// The answer, with the mean time of a round if there was one.
     pub fn choice(&self, cells: &[Cell], round: Option<Nanos>) -> Choice {
-        self.goal.choice(cells, (&self.infos, &self.stages), round.map(Nanos::as_secs_f64))
+        let round_s = round.map(Nanos::as_secs_f64);
+        self.goal.choice(cells, (&self.infos, &self.stages), &self.operations, round_s)
     }
 }

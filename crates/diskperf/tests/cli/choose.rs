@@ -101,6 +101,8 @@ fn invalid_choices_are_refused() {
     refused(&[&two[..], &["--price", "a=1", "--price", "a=2"]].concat(), &["--price a is given twice"]);
     refused(&[&two[..], &["--only", "read_8192", "--use", "commit=1"]].concat(), &["this run has no test commit"]);
     refused(&[&two[..], &["--need", "read>=5files/s"]].concat(), &["read does not count files"]);
+    let own = ["a=sim:flat", "b=sim:flat", "io", "randrw", "--need", "read>=5MiB/s"];
+    refused(&own, &["read is a kind of operation here", "fsync.p99<=5ms"]);
     refused(&[&two[..], &["--margin", "0"]].concat(), &["0.1% to 50%"]);
     refused(&[&two[..], &["--rounds", "5"]].concat(), &["5 is not in 6.."]);
     // Six rounds with files of the smallest size take more than a hundredth of a second.

@@ -92,7 +92,7 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
             lines.push(format!("For {}: n.m., none of its tests was measured on all targets.", purpose.name));
         }
         if choice.stages.is_empty() {
-            let said = purpose.comparisons.iter().map(|pair| sentence(choice, pair, &cause));
+            let said = purpose.comparisons.iter().map(|pair| sentence(choice, &purpose.comparisons, pair, &cause));
             lines.extend(said.map(|said| format!("For {}: {said}.", purpose.name)));
         } else if !purpose.comparisons.is_empty() {
             lines.push(stages::for_use(choice, purpose));
@@ -210,15 +210,20 @@ fn outcome(choice: &Choice, pair: &Comparison, advice: [&str; 2], cause: &str) -
     }
 }
 
-/// Returns the result of a use.
-fn sentence(choice: &Choice, pair: &Comparison, cause: &str) -> String {
+/// Returns the result of a use for one pair of targets. `pairs` are all of them: a target that is slower than a third
+/// one is not recommended.
+fn sentence(choice: &Choice, pairs: &[Comparison], pair: &Comparison, cause: &str) -> String {
     match (&pair.why, pair.verdict()) {
         (Some(why), Verdict::Undecided) => {
             format!("not decided between {} and {}{}: {why}", pair.first, pair.second, interval(pair.estimate()))
         }
         _ => {
-            let advice = ["; choose it, unless a requirement below fails", "so no reason to choose it"];
-            outcome(choice, pair, advice, cause)
+            let loses = |name: &str| pairs.iter().filter_map(Comparison::winner).any(|winner| winner.other == name);
+            let advice = match pair.winner() {
+                Some(winner) if loses(winner.name) => "",
+                _ => "; choose it, unless a requirement below fails",
+            };
+            outcome(choice, pair, [advice, "so no reason to choose it"], cause)
         }
     }
 }
@@ -365,7 +370,7 @@ fn open(choice: &Choice, pair: &Comparison, cause: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::fixtures::{choice, pair};
+    use crate::compare::fixtures::{choice, comparison, pair};
     use crate::compare::verdict::figure;
 
     #[test]
@@ -389,11 +394,21 @@ mod tests {
     fn a_use_without_a_verdict_gives_the_reason_and_recommends_no_target() {
         let why = Some("tests with 80 % of the weight are missing (commit, randread)".to_owned());
         let open = Comparison { why, more_rounds: None, ..pair(Verdict::Undecided, [1.9, 2.0, 2.1]) };
-        let said = sentence(&choice(Vec::new()), &open, "");
+        let said = sentence(&choice(Vec::new()), &[], &open, "");
         for words in ["not decided", "ext4", "xfs", "80 %", "commit, randread"] {
             assert!(said.contains(words), "{said}");
         }
         assert!(!said.contains("choose"), "{said}");
+    }
+
+    #[test]
+    fn a_target_that_is_slower_than_another_is_not_recommended() {
+        let faster = pair(Verdict::Faster, [1.12, 1.17, 1.23]);
+        let third = comparison("commit", ["xfs", "f2fs"], Verdict::Faster, [1.12, 1.17, 1.23]);
+        let pairs = [faster, third];
+        let said = pairs.each_ref().map(|pair| sentence(&choice(Vec::new()), &pairs, pair, ""));
+        assert_eq!(said[0], "xfs is 1.17x (1.12-1.23) as fast as ext4");
+        assert!(said[1].starts_with("f2fs is") && said[1].contains("; choose it"), "{}", said[1]);
     }
 
     #[test]
