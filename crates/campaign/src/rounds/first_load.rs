@@ -7,7 +7,8 @@ use units::Nanos;
 
 use super::Turn;
 use super::deadline::Clock;
-use super::world_site::WorldSite;
+use super::held_load::lasting_rate;
+use super::world_site::{WorldSite, rate};
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::peers::Peers;
@@ -23,6 +24,8 @@ pub struct FirstLoad {
     pub spent: Nanos,
     /// Bytes written to each target, at most.
     pub written: Vec<u64>,
+    /// The rate at the end of the load of each target, with the alternative that loaded it.
+    pub rates: Vec<(usize, f64)>,
 }
 
 /// Loads every real target for this time, one after the other, and records it in their descriptions. A target that has
@@ -37,12 +40,14 @@ pub fn load_first(
     notify: &mut dyn FnMut(Event),
 ) -> Result<FirstLoad, CampaignError> {
     let began = clock();
+    let mut lasting: Vec<(usize, f64)> = Vec::new();
     let mut site = WorldSite::new((plan, targets, vec![0; targets.len()]), (worlds, peers), (stop, clock), None)?;
     for (index, target) in targets.iter().enumerate().filter(|(_, target)| !target.is_simulated()) {
         let Some(alternative) = heaviest(plan, index) else { continue };
-        let program = plan.alternatives[alternative].row.program.name;
-        notify(Event::LoadBegins { target: &target.name, program, time });
-        let mut loaded = Loaded { program: program.to_owned(), bytes: 0, seconds: 0.0 };
+        let program = &plan.alternatives[alternative].row.program;
+        notify(Event::LoadBegins { target: &target.name, program: program.name, time });
+        let mut loaded = Loaded { program: program.name.to_owned(), bytes: 0, seconds: 0.0 };
+        let mut rates: Vec<f64> = Vec::new();
         let begins = clock();
         for round in 1.. {
             if stop.requested() || clock().saturating_sub(begins) >= time {
@@ -50,13 +55,17 @@ pub fn load_first(
             }
             let turn = Turn { alternative, round, position: 1 };
             match site.load(&turn, (&target.name, true), notify) {
-                Some(Ok(result)) if result.stopped.is_none() => add(&mut loaded, &result),
+                Some(Ok(result)) if result.stopped.is_none() => {
+                    add(&mut loaded, &result);
+                    rates.extend(rate(program, &result));
+                }
                 _ => break,
             }
         }
+        lasting.extend(lasting_rate(&rates).map(|rate| (alternative, rate)));
         infos[index].loaded = Some(loaded);
     }
-    Ok(FirstLoad { spent: clock().saturating_sub(began), written: site.into_loaded() })
+    Ok(FirstLoad { spent: clock().saturating_sub(began), written: site.into_loaded(), rates: lasting })
 }
 
 /// Returns the test that loads a target: of those on this target alone, the one that writes most. If all only read, the

@@ -8,14 +8,18 @@
 //!      change a rate from turn to turn, which makes two kinds. Long waits on a busy machine are rests that hide the
 //!      end of a burst;
 //!   2. the first load of a target is long, because a burst may still have begun nowhere near its end;
-//!   3. if the rate of a test has dropped before, the load ends when the rate is low again, and may take longer.
+//!   3. if the rate of a test has dropped before, the load ends when the rate is low again, and may take longer;
+//!   4. the rate at the end of the first load is the one that lasts. If a later load ends with a much higher rate, it
+//!      did not use up the credits: with N targets in turn, a burst of less than N times the lasting rate comes back
+//!      faster than it is used. The round then counts as one after the whole rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::figures::summary::median;
 use units::Nanos;
 
-/// The part of the time of a run that goes into this load: a half. A burst of at least three times the sustained rate
-/// is then over when an execution begins.
+/// The part of the time of a run that goes into this load: a half. With two targets, a burst of at least three times
+/// the lasting rate is then over when an execution begins.
 const PART: u64 = 2;
 
 /// The longest first load of a target. A burst credit of 2 GB lasts for that long, if the burst is 100 MB/s faster than
@@ -38,6 +42,9 @@ const HIGH_KIND: f64 = 0.8;
 const LONG_WAITS: Nanos = Nanos::from_secs(5);
 const LONG_WAIT: Nanos = Nanos::from_millis(100);
 
+/// The executions at the end of a load whose median rate is the one that lasts. Chosen: a single stall does not count.
+const LAST: usize = 3;
+
 /// The rest of every target.
 #[derive(Clone, Debug, Default)]
 pub struct HeldLoad {
@@ -49,6 +56,8 @@ pub struct HeldLoad {
     loaded: BTreeSet<usize>,
     /// The rates of each alternative.
     rates: BTreeMap<usize, Vec<f64>>,
+    /// The lasting rates (4).
+    lasting: BTreeMap<usize, f64>,
     /// The sum of long waits for calm, and of the measured times.
     waited: Nanos,
     worked: Nanos,
@@ -61,6 +70,8 @@ pub struct Due {
     pub usual: Nanos,
     /// If the rate has dropped before, and is high again.
     pub longest: Nanos,
+    /// True if it is the first load of a target.
+    pub is_first: bool,
 }
 
 impl HeldLoad {
@@ -88,6 +99,17 @@ impl HeldLoad {
         count(|share| share <= LOW_KIND) >= OF_A_KIND && count(|share| share >= HIGH_KIND) >= OF_A_KIND
     }
 
+    /// Notes the rate of an alternative at the end of the first load of its target. The load of `--sustained` was
+    /// longer, so its rate stays.
+    pub fn lasts(&mut self, alternative: usize, rate: f64) {
+        self.lasting.entry(alternative).or_insert(rate);
+    }
+
+    /// True if a load that ended with this rate did not use up the credits (4).
+    pub fn is_high(&self, alternative: usize, last: Option<f64>) -> bool {
+        self.lasting.get(&alternative).zip(last).is_some_and(|(lasting, last)| last > DROP * lasting)
+    }
+
     /// Notes the wait for calm and the measured time of an execution. Returns true if waits take most of the time.
     pub fn waits(&mut self, waited: Nanos, worked: Nanos) -> bool {
         self.waited += if waited > LONG_WAIT { waited } else { Nanos::ZERO };
@@ -108,17 +130,17 @@ impl HeldLoad {
     pub fn due(&mut self, target: usize, now: Nanos, left: Option<Nanos>) -> Due {
         let others = self.targets.saturating_sub(1);
         let Some(rest) = self.rest(target, now).filter(|_| others > 0) else {
-            return Due { usual: Nanos::ZERO, longest: Nanos::ZERO };
+            return Due { usual: Nanos::ZERO, longest: Nanos::ZERO, is_first: false };
         };
         let usual = Nanos(rest.0 / (PART * others));
         // 2
         if self.loaded.insert(target) {
             let share = left.map_or(FIRST, |left| Nanos(left.0 / (2 * self.targets)));
             let first = usual.max(FIRST.min(share));
-            return Due { usual: first, longest: first };
+            return Due { usual: first, longest: first, is_first: true };
         }
         // Loads as long as the whole rest would make the turns longer and longer.
-        Due { usual, longest: Nanos(usual.0 + usual.0 / 2) }
+        Due { usual, longest: Nanos(usual.0 + usual.0 / 2), is_first: false }
     }
 
     /// True if the load goes on after this time, when its last execution had this rate.
@@ -127,10 +149,16 @@ impl HeldLoad {
         let [low, high] = [f64::min, f64::max].map(|end| rates.iter().copied().reduce(end).unwrap_or(0.0));
         // 3
         match last {
+            Some(_) if self.is_high(alternative, last) => loaded < due.longest,
             Some(last) if high >= DROP * low => last > LOW * low && loaded < due.longest,
             _ => loaded < due.usual,
         }
     }
+}
+
+/// The rate that lasts: the median of the last executions of a load.
+pub(super) fn lasting_rate(rates: &[f64]) -> Option<f64> {
+    median(&rates[rates.len().saturating_sub(LAST)..])
 }
 
 #[cfg(test)]
@@ -167,13 +195,13 @@ mod tests {
         let first = |left| load.clone().due(0, S(11), left).usual;
         assert_eq!((first(None), first(Some(S(200))), first(Some(S(40)))), (FIRST, FIRST, S(10)));
         load.due(0, S(11), None);
-        assert_eq!(load.due(0, S(14), None), Due { usual: S(2), longest: S(3) });
+        assert_eq!(load.due(0, S(14), None), Due { usual: S(2), longest: S(3), is_first: false });
     }
 
     #[test]
     fn a_load_ends_when_the_rate_is_low_again() {
         let mut load = HeldLoad::default();
-        let due = Due { usual: S(2), longest: S(3) };
+        let due = Due { usual: S(2), longest: S(3), is_first: false };
         let goes_on = |load: &HeldLoad, last, loaded| load.goes_on(7, last, loaded, due);
         load.saw(7, 300.0);
         assert!(goes_on(&load, None, S(0)) && goes_on(&load, Some(300.0), S(1)));
@@ -181,6 +209,20 @@ mod tests {
         load.saw(7, 20.0);
         assert!(goes_on(&load, Some(300.0), S(2)) && !goes_on(&load, Some(300.0), S(3)));
         assert!(!goes_on(&load, Some(24.0), S(1)) && goes_on(&load, None, S(0)));
+    }
+
+    #[test]
+    fn a_load_that_ends_far_above_the_lasting_rate_did_not_use_up_the_credits() {
+        let mut load = HeldLoad::default();
+        let due = Due { usual: S(2), longest: S(3), is_first: false };
+        assert!(!load.is_high(7, Some(170.0)), "the lasting rate is not known");
+        load.saw(7, 100.0);
+        load.lasts(7, 100.0);
+        load.lasts(7, 170.0);
+        assert!(load.is_high(7, Some(170.0)) && !load.is_high(7, Some(140.0)) && !load.is_high(7, None));
+        assert!(!load.is_high(8, Some(170.0)), "another test");
+        assert!(load.goes_on(7, Some(170.0), S(2), due) && !load.goes_on(7, Some(170.0), S(3), due));
+        assert!(!load.goes_on(7, Some(140.0), S(2), due));
     }
 
     #[test]

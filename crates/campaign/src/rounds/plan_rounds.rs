@@ -6,6 +6,7 @@ use stats::Cell;
 
 use super::deadline::{Clock, Deadline};
 use super::driver::{Driver, Observer, Outcome, Site};
+use super::first_load::FirstLoad;
 use super::forecast::Forecast;
 use super::world_site::WorldSite;
 use super::{Findings, Limit, Order, Rules, Turn, Until};
@@ -35,8 +36,8 @@ pub struct Rounds<'a> {
     pub deadline: Option<Deadline>,
     /// True if targets are loaded before their executions from the first round on (`--sustained`).
     pub holds_load: bool,
-    /// Bytes that the load before the first round has written to each target.
-    pub loaded: Vec<u64>,
+    /// The load before the first round.
+    pub first: FirstLoad,
 }
 
 impl Rounds<'_> {
@@ -50,9 +51,10 @@ impl Rounds<'_> {
     ) -> Result<Outcome, CampaignError> {
         let Rounds { context, stop, clock, deadline, .. } = *self;
         let order = |round| context.plan.order(round);
-        let loaded = self.loaded.clone();
+        let written = self.first.written.clone();
         let mut site =
-            WorldSite::new((context.plan, context.targets, loaded), (worlds, peers), (stop, clock), deadline)?;
+            WorldSite::new((context.plan, context.targets, written), (worlds, peers), (stop, clock), deadline)?;
+        site.lasting(&self.first.rates);
         site.compares = self.stop_rule.is_some();
         let has_rested = executions.iter().any(Executions::have_rested);
         if self.holds_load || has_rested {

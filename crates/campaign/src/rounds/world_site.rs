@@ -7,7 +7,7 @@ use workload::Program;
 use super::Turn;
 use super::deadline::{Clock, Deadline};
 use super::driver::{Performed, Site};
-use super::held_load::HeldLoad;
+use super::held_load::{HeldLoad, lasting_rate};
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::peers::order::Task;
@@ -69,6 +69,11 @@ impl<'a> WorldSite<'a> {
         })
     }
 
+    /// Notes the rates at the end of a load before the first round, each with its alternative.
+    pub(super) fn lasting(&mut self, rates: &[(usize, f64)]) {
+        rates.iter().for_each(|(alternative, rate)| self.held.lasts(*alternative, *rate));
+    }
+
     /// Counts the rest of all targets from now on, so that each gets its first load: an earlier process held the load,
     /// and credits have come back since.
     pub(super) fn rests_begin(&mut self) {
@@ -77,23 +82,29 @@ impl<'a> WorldSite<'a> {
     }
 
     /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns
-    /// the rest of the target until now; `None` if no load is held.
+    /// the rest of the target until now, or that before the load if the load did not use up the credits; `None` if no
+    /// load is held.
     fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) -> Option<Nanos> {
         let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return None };
         let began = (self.clock)();
         let left = self.late.as_ref().map(|late| late.deadline.rest(began));
+        let rest = self.held.rest(target, began);
         let due = self.held.due(target, began, left);
-        let mut last = None;
+        let (mut last, mut rates) = (None, Vec::new());
         let loaded = |site: &WorldSite| (site.clock)().saturating_sub(began);
         while !self.stop.requested() && self.held.goes_on(turn.alternative, last, loaded(self), due) {
             match self.load(turn, (name, false), notify) {
                 Some(Ok(result)) if result.stopped.is_none() => {
                     (last, _) = self.noted(turn.alternative, target, &result);
+                    rates.extend(last);
                 }
                 _ => break,
             }
         }
-        self.held.rest(target, (self.clock)())
+        if let Some(rate) = lasting_rate(&rates).filter(|_| due.is_first) {
+            self.held.lasts(turn.alternative, rate);
+        }
+        if self.held.is_high(turn.alternative, last) { rest } else { self.held.rest(target, (self.clock)()) }
     }
 
     /// Notes an execution on a target. Returns its rate (`None` if it did no work), and true if the rates of the test
@@ -169,7 +180,7 @@ impl<'a> WorldSite<'a> {
 
 /// Units of work per second of an execution, all phases together. `None` if it did no work or took no time. The work
 /// counts, because a program with a time limit always takes the same time.
-fn rate(program: &Program, result: &ExecutionResult) -> Option<f64> {
+pub(super) fn rate(program: &Program, result: &ExecutionResult) -> Option<f64> {
     let phases = program.phases.iter().zip(&result.phases);
     let parts = phases.flat_map(|(phase, done)| done.parts.iter().map(|part| phase.unit.done(&part.tally)));
     let rate = parts.sum::<u64>() as f64 / result.measured().as_secs_f64();

@@ -311,7 +311,7 @@ fn measure(
             let worlds = (&mut worlds, &mut session.peers);
             load_first(time, (plan, targets), worlds, (stop, clock), &mut results.targets, notify)?
         }
-        None => FirstLoad { spent: Nanos::ZERO, written: vec![0; targets.len()] },
+        None => FirstLoad { written: vec![0; targets.len()], ..FirstLoad::default() },
     };
     let deadline = deadline.map(|deadline: Deadline| deadline.delayed(first.spent));
     let context = RunContext { plan, targets, infos: &results.targets, clock_floor, hosts: &hosts };
@@ -321,8 +321,7 @@ fn measure(
     }
     notify(Event::Started(plan));
     let holds_load = request.sustained.is_some();
-    let loaded = first.written;
-    let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline, holds_load, loaded };
+    let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline, holds_load, first };
     let outcome = rounds.run((&mut worlds, &mut session.peers), &mut session.writer, executions, notify)?;
     // Told to end before the test began.
     let is_unmeasured = plan.options.live.is_some_and(Live::has_enough)
