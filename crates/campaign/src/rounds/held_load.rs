@@ -42,7 +42,8 @@ const HIGH_KIND: f64 = 0.8;
 const LONG_WAITS: Nanos = Nanos::from_secs(5);
 const LONG_WAIT: Nanos = Nanos::from_millis(100);
 
-/// The executions at the end of a load whose median rate is the one that lasts. Chosen: a single stall does not count.
+/// The rate that lasts is the median of the last quarter of a load, and of at least this many executions. Chosen: a
+/// single stall does not count.
 const LAST: usize = 3;
 
 /// The rest of every target.
@@ -156,9 +157,10 @@ impl HeldLoad {
     }
 }
 
-/// The rate that lasts: the median of the last executions of a load.
+/// The rate that lasts: the median of the last executions of a load. `None` if they are too few.
 pub(super) fn lasting_rate(rates: &[f64]) -> Option<f64> {
-    median(&rates[rates.len().saturating_sub(LAST)..])
+    let count = (rates.len() / 4).max(LAST);
+    rates.len().checked_sub(count).and_then(|first| median(&rates[first..]))
 }
 
 #[cfg(test)]
@@ -223,6 +225,16 @@ mod tests {
         assert!(!load.is_high(8, Some(170.0)), "another test");
         assert!(load.goes_on(7, Some(170.0), S(2), due) && !load.goes_on(7, Some(170.0), S(3), due));
         assert!(!load.goes_on(7, Some(140.0), S(2), due));
+    }
+
+    #[test]
+    fn the_rate_that_lasts_is_at_the_end_of_a_load_and_no_stall() {
+        let lasting = |rates: &[f64]| lasting_rate(rates);
+        assert_eq!((lasting(&[300.0, 20.0]), lasting(&[300.0, 300.0, 20.0])), (None, Some(300.0)));
+        assert_eq!(lasting(&[300.0, 300.0, 20.0, 20.0]), Some(20.0));
+        let mut long = vec![100.0; 40];
+        long[36..].fill(10.0);
+        assert_eq!(lasting(&long), Some(100.0), "a short stall at the end");
     }
 
     #[test]

@@ -92,7 +92,9 @@ impl<'a> WorldSite<'a> {
         let due = self.held.due(target, began, left);
         let (mut last, mut rates) = (None, Vec::new());
         let loaded = |site: &WorldSite| (site.clock)().saturating_sub(began);
-        while !self.stop.requested() && self.held.goes_on(turn.alternative, last, loaded(self), due) {
+        // A first load ends by the rate that lasts: a stall does not count.
+        let shown = |last, rates: &[f64]| if due.is_first { lasting_rate(rates) } else { last };
+        while !self.stop.requested() && self.held.goes_on(turn.alternative, shown(last, &rates), loaded(self), due) {
             match self.load(turn, (name, false), notify) {
                 Some(Ok(result)) if result.stopped.is_none() => {
                     (last, _) = self.noted(turn.alternative, target, &result);
