@@ -15,7 +15,7 @@
 use kernel::observe::mount::{Place, is_served};
 use runner::execution::PhaseResult;
 use stats::judge::marks::{Mark, traffic};
-use workload::Counters;
+use workload::{Counters, Layer};
 
 use super::CellFacts;
 use super::devices::{highest, lowest, reads_device, wanted, writes_over_again};
@@ -45,11 +45,12 @@ pub fn unverified(facts: &CellFacts) -> Option<String> {
     Some(format!("no block device is visible below {below}"))
 }
 
-/// The lowest counted loop device, if it uses the page cache and no device is visible below its file.
+/// A loop device that uses the page cache, and below whose file no device is visible. Without all counters, the device
+/// below the file may only be uncounted.
 fn file_on_hidden_storage(counters: &Counters) -> Option<&str> {
-    let last = counters.layers.iter().rfind(|layer| layer.is_file).filter(|layer| layer.is_buffered)?;
-    // Without all counters, the device below the file may only be uncounted.
-    (counters.device.is_some() && counters.ends_in_a_file()).then_some(last.name.as_str())
+    counters.device.as_ref()?;
+    let is_last = |layer: &&Layer| layer.is_file && layer.is_buffered && layer.below.is_empty();
+    counters.layers.iter().find(is_last).map(|layer| layer.name.as_str())
 }
 
 /// The marks of claims that the counters of the machine disprove.
@@ -95,41 +96,39 @@ fn is_compressible(facts: &CellFacts, run: &PhaseResult) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use workload::{DeviceBytes, DeviceUse, Layer};
+    use workload::{DeviceBytes, DeviceUse};
 
     use super::*;
 
-    /// Counters of a stack of devices, the upper one first. `files` are those that are on a file.
-    fn counters(names: &[&str], files: &[&str]) -> Counters {
-        let layer = |(depth, name): (u32, &&str)| Layer {
+    /// Counters of devices, each with the name of the device below it. Those called `loop` are on a file.
+    fn counters(stack: &[(&str, &[&str])]) -> Counters {
+        let layer = |(depth, (name, below)): (u32, &(&str, &[&str]))| Layer {
             name: (*name).to_owned(),
             depth,
-            below: Vec::new(),
+            below: below.iter().map(|name| (*name).to_owned()).collect(),
             used: DeviceUse::default(),
             write_cache: None,
-            is_file: files.contains(name),
-            is_buffered: files.contains(name),
+            is_file: name.starts_with("loop"),
+            is_buffered: name.starts_with("loop"),
         };
-        let layers = (0..).zip(names).map(layer).collect();
+        let layers = (0..).zip(stack).map(layer).collect();
         Counters { device: Some(DeviceBytes::default()), layers, ..Counters::default() }
     }
 
     #[test]
     fn a_file_without_a_device_below_it_is_on_hidden_storage() {
-        let found = |names: &[&str]| {
-            let counters = counters(names, &["loop0", "loop1"]);
-            file_on_hidden_storage(&counters).map(str::to_owned)
-        };
-        assert_eq!(found(&["dm-0", "loop0"]).as_deref(), Some("loop0"));
-        assert_eq!(found(&["loop0", "loop1"]).as_deref(), Some("loop1"));
-        for seen in [&["loop0", "vda1", "vda"][..], &["loop0", "loop1", "vda"], &["vda"], &[]] {
-            assert_eq!(found(seen), None, "{seen:?}");
-        }
-        let mut direct = counters(&["loop0"], &["loop0"]);
+        let found = |stack: &[(&str, &[&str])]| file_on_hidden_storage(&counters(stack)).map(str::to_owned);
+        assert_eq!(found(&[("dm-0", &["loop0"]), ("loop0", &[])]).as_deref(), Some("loop0"));
+        assert_eq!(found(&[("loop0", &["loop1"]), ("loop1", &[])]).as_deref(), Some("loop1"));
+        // Beside another stack, which has more levels.
+        assert_eq!(found(&[("loop0", &[]), ("vda1", &["vda"]), ("vda", &[])]).as_deref(), Some("loop0"));
+        assert_eq!(found(&[("loop0", &["vda1"]), ("vda1", &["vda"]), ("vda", &[])]), None);
+        assert_eq!((found(&[("vda", &[])]), found(&[])), (None, None));
+        let mut direct = counters(&[("loop0", &[])]);
         direct.layers[0].is_buffered = false;
         assert_eq!(file_on_hidden_storage(&direct), None);
         // The device below may not be counted.
-        let uncounted = Counters { device: None, ..counters(&["loop0"], &["loop0"]) };
+        let uncounted = Counters { device: None, ..counters(&[("loop0", &[])]) };
         assert_eq!(file_on_hidden_storage(&uncounted), None);
     }
 }

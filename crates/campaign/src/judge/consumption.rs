@@ -188,9 +188,9 @@ fn own_flushes(run: &PhaseResult, phase: &Phase, clock: ClockKind) -> f64 {
     };
     let own = syncs(phase, &run.tally()) + at_the_end * run.parts.len() as u64 + commits;
     let most = own.saturating_mul(FLUSHES_PER_SYNC);
-    // md and dm flush their own metadata, also for writes without a sync.
+    // md, dm and bcache flush their own metadata, also for writes without a sync.
     let is_stacked =
-        run.counters.layers.iter().any(|layer| ["md", "dm-"].iter().any(|kind| layer.name.starts_with(kind)));
+        run.counters.layers.iter().any(|layer| ["md", "dm-", "bcache"].iter().any(|kind| layer.name.starts_with(kind)));
     if is_command(phase) || is_stacked || seen <= most { 1.0 } else { most as f64 / seen as f64 }
 }
 

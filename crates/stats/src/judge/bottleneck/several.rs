@@ -57,9 +57,10 @@ pub(super) fn limit(used: &Consumption, work: &ProcessWork) -> (Bottleneck, Stri
         }
         (None, _) => (Bottleneck::NotMeasured, unknown(computing, busiest, stalled)),
         (Some(_), Some(_)) => {
-            let names = resources.iter().filter(|(_, busy, least, _)| busy >= least).map(|(what, ..)| what.title());
-            let names = names.collect::<Vec<_>>().join(" and ");
-            (Bottleneck::NotMeasured, format!("several processes at once; {names} always busy"))
+            let all = resources.iter().filter(|(_, busy, least, _)| busy >= least);
+            let all = all.map(|(what, busy, _, words)| format!("{} {} {words}", what.title(), percent(*busy)));
+            let all = all.collect::<Vec<_>>().join(", ");
+            (Bottleneck::NotMeasured, format!("several processes at once; {all}"))
         }
     }
 }
