@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Change, Queue, SCHEDULER, TuningFault};
+use super::{BY_SCHEDULER, Change, Queue, SCHEDULER, TuningFault};
 use crate::leftovers::notes;
 use crate::sys::name::Shown;
 use crate::sys::process_identity::ProcessIdentity;
@@ -103,8 +103,11 @@ impl Note {
         }
         let mut is_back = false;
         let restore = |change: &Change| -> Result<(), TuningFault> {
-            if change.new.is_some() || is_back {
-                self.queue.restore(change)?;
+            // The kernel changed these again when the scheduler came back.
+            let is_reset = is_back && BY_SCHEDULER.contains(&change.attribute.as_str());
+            let new = change.new.clone().filter(|_| !is_reset);
+            if new.is_some() || is_back {
+                self.queue.restore(&Change { new, ..change.clone() })?;
             }
             if change.attribute == SCHEDULER {
                 is_back = self.queue.read(SCHEDULER).is_ok_and(|now| now.current == change.old);

@@ -117,6 +117,12 @@ fn a_second_call_restores_what_changed_with_the_scheduler() {
     bench.set("nr_requests", "77");
     tuned.restore().expect("restored");
     assert_eq!(bench.value("nr_requests"), before);
+    // The kernel resets it when the old scheduler comes back.
+    let both = [("scheduler", "none"), ("nr_requests", "64")];
+    let tuned = bench.tuning(&both).and_then(|tuning| tuning.apply()).expect("tuned");
+    bench.set("nr_requests", "256");
+    tuned.restore().expect("restored");
+    assert_eq!(bench.value("nr_requests"), before);
 }
 
 #[test]
