@@ -294,8 +294,11 @@ fn unlock(folder: BorrowedFd, name: &CStr) -> Result<(), Errno> {
 
 /// The names in an open folder, in reverse order. Needs no other descriptor.
 fn names_in(folder: BorrowedFd) -> Result<Vec<CString>, Errno> {
-    // Another part of the program may have read it.
-    rustix::fs::seek(folder, SeekFrom::Start(0))?;
+    // Another part of the program may have read it. Folders of some FUSE servers cannot seek.
+    match rustix::fs::seek(folder, SeekFrom::Start(0)) {
+        Ok(_) | Err(Errno::SPIPE) => {}
+        Err(errno) => return Err(errno),
+    }
     let mut names = Vec::new();
     let mut memory = Vec::with_capacity(ENTRIES);
     let mut entries = RawDir::new(folder, memory.spare_capacity_mut());
