@@ -86,11 +86,13 @@ fn from_compressed(is_direct: bool, run: &PhaseResult) -> Option<Mark> {
     Some(contents::compress_read(fetched(run)?, wanted(is_direct, run).bytes()))
 }
 
-/// The marks of a single execution that only read, and claims that all bytes came from the device. Holes are marked
-/// only if bytes are missing: the execution may have read another part of the file.
+/// The marks of a single execution that only read, and claims that all bytes came from the device. If only a part of
+/// the file is a hole, it is marked only if bytes are missing: the execution may have read another part.
 pub fn of_reads(is_direct: bool, run: &PhaseResult) -> Vec<Mark> {
     let lower = from_lower_cache(run);
-    let hole = with_holes(run).filter(|_| lower.is_some() || missed(is_direct, run).is_some());
+    // Other programs may have read as many bytes from the disk.
+    let is_all = run.allocation.is_some_and(|allocation| allocation.empty == allocation.bytes);
+    let hole = with_holes(run).filter(|_| is_all || lower.is_some() || missed(is_direct, run).is_some());
     let lower = lower.filter(|_| hole.is_none());
     [hole, from_compressed(is_direct, run), from_page_cache(is_direct, run), lower].into_iter().flatten().collect()
 }
