@@ -522,7 +522,7 @@ pub(super) mod tests {
 
     /// Most of a thousand flushes are those of another program.
     #[test]
-    fn flushes_of_others_are_not_the_test_s() {
+    fn flushes_of_others_do_not_count() {
         let (program, mut run) = discarding(&[], None);
         run.parts[0].tally = Tally { bytes_written: 1 << 20, ..Tally::default() };
         run.counters.layers[0].used = DeviceUse {

@@ -244,7 +244,7 @@ pub(super) fn opened(phase: &Phase) -> impl Iterator<Item = Mode> {
 mod tests {
     use stats::MarkCode;
     use workload::programs::classic1983::Classic;
-    use workload::{DeviceBytes, DeviceUse};
+    use workload::{Allocation, Counters, DeviceBytes, DeviceUse};
 
     use super::*;
     use crate::judge::consumption::tests::performed;
@@ -267,6 +267,19 @@ mod tests {
             run.counters.layers = vec![layer("loop0", 0, 100 << 20), layer("vda", 1, 0)];
             let mark = own_from_below(&program.phases[0], &run);
             assert_eq!(mark.map(|mark| mark.code), code, "{}", classic.name());
+        }
+    }
+
+    /// The counters show as many bytes as were read, perhaps by another program.
+    #[test]
+    fn a_file_that_is_one_hole_is_marked_although_the_bytes_came() {
+        let (_, result) = performed(Classic::Read8192, 1);
+        let mut run = result.phases.into_iter().next().expect("a phase");
+        run.counters = Counters::default();
+        for (empty, code) in [(100, Some(MarkCode::Hole)), (99, None)] {
+            run.allocation = Some(Allocation { bytes: 100, empty, compressed: 0 });
+            let marks = of_reads(false, &run);
+            assert_eq!(marks.first().map(|mark| mark.code), code, "{empty} %: {marks:?}");
         }
     }
 }

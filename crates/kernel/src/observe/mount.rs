@@ -421,10 +421,9 @@ mod tests {
     #[test]
     fn mount_options_name_more_devices_of_a_file_system() {
         let here = Place::under(Path::new("/")).expect("a place");
-        let device = here.device.clone().expect("the root has a device");
-        if !device.node().exists() {
-            return testkit::skip!("the device of the root has no node");
-        }
+        let Some(device) = here.device.clone().filter(|device| device.node().exists()) else {
+            return testkit::skip!("the root has no device with a node");
+        };
         for key in ["rtdev", "logdev"] {
             let mount_options = vec!["rw".to_owned(), format!("{key}={}", device.node().display())];
             let elsewhere = Place { device: None, mount_options, ..here.clone() };

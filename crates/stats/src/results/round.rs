@@ -31,7 +31,8 @@ pub struct Round {
     /// Seconds until data and metadata were durable; null if nothing was changed.
     pub durable_s: Option<f64>,
     /// Seconds for which the target rested before the phase; missing if it was not loaded to keep burst credits used
-    /// up. A credit that came back meanwhile makes the rate too high.
+    /// up. A credit that came back meanwhile makes the rate too high. If that load did not use up the credits, its rest
+    /// before the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rested_s: Option<f64>,
     /// Rate of the round on the claimed clock, in units of the result's `base`; null if it took no time.
