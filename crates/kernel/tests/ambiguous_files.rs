@@ -240,6 +240,39 @@ fn a_file_on_fuse_may_be_any_device_of_its_size() {
     .expect("mounts of our own");
 }
 
+/// After a crash of a FUSE server, Linux does not tell which file is behind a loop device.
+#[test]
+fn a_file_of_a_dead_server_may_be_any_device_of_its_size() {
+    need_disk!();
+    if !Path::new("/dev/fuse").exists() {
+        return skip!("needs /dev/fuse");
+    }
+    in_mounts_of_its_own(|| {
+        let bytes = 4 * MIB + 21 * 4096;
+        let same = Disk::new(bytes);
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let below = File::options().read(true).write(true).open(&same.file).expect("the file");
+        let served = OneFile::mount(folder.path(), below, Knobs::default()).expect("a file system");
+        let through = LoopDisk::attach_through_cache(&served.file()).expect("a loop device");
+        assert!(reasons(&same.device).contains(&as_large(&through, "fuse")));
+        served.abort().expect("the server is gone");
+        let unseen = "a file system that diskperf cannot see";
+        testkit::wait_until("the server does not answer", || {
+            reasons(&same.device).contains(&as_large(&through, unseen))
+        });
+        is_never_overwritten(&same.device, &same.file, &as_large(&through, unseen));
+        if let Ok(inspected) = inspect(through.node()) {
+            let outcome = Cleared::acquire(&inspected, &Permission::Destroy(inspected.identity()));
+            assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
+        }
+        let other = Disk::new(bytes + 4096);
+        assert_eq!(reasons(&other.device), [""; 0]);
+        Cleared::acquire(&look_at(&other.device), &Permission::None).expect("leave");
+        drop((through, served));
+    })
+    .expect("mounts of our own");
+}
+
 #[test]
 fn files_are_shown_by_devices_with_other_inode_numbers() {
     need_disk!();

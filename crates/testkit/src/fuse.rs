@@ -185,6 +185,11 @@ impl OneFile {
         cache.iter().flat_map(WriteCache::dropped).map(|sector| sector.to_vec()).collect()
     }
 
+    /// Ends the connection to the kernel, as if the server was killed. The file system stays mounted.
+    pub fn abort(&self) -> io::Result<()> {
+        self.mount.abort()
+    }
+
     /// Returns the number of fsync calls so far.
     pub fn fsyncs(&self) -> u64 {
         self.disk.fsyncs.load(Ordering::Relaxed)

@@ -51,9 +51,10 @@ pub(crate) fn reasons(facts: &DeviceFacts, machine: &Machine) -> Vec<Reason> {
     let own = machine.blocks.iter().find(|block| block.number == facts.number);
     let lines = || relatives.iter().filter(|one| matches!(one.kind, Kinship::Itself | Kinship::Below));
     let is_line = |number: Number| lines().any(|one| one.block.number == number);
-    for line in lines().filter(|one| matches!(one.block.backing, Some(Backing::File { .. }))) {
-        let others =
-            machine.blocks.iter().filter(|other| !is_line(other.number) && other.backing == line.block.backing);
+    for line in lines() {
+        let is_file = matches!(line.block.backing, Some(Backing::File { .. }));
+        let shows_it = |other: &&Block| is_file && !is_line(other.number) && other.backing == line.block.backing;
+        let others = machine.blocks.iter().filter(shows_it);
         reasons.extend(others.map(|other| Reason::SameFile(other.name.clone())));
         if let Some(file_system) = line.block.unseen.clone().filter(|_| !line.block.is_own) {
             let what = Relative { kind: line.kind, name: line.block.name.clone() };

@@ -237,8 +237,12 @@ impl Hosts<'_> {
     ///
     /// Only root may ask the device. For other users, the name must lead to a file on an ordinary file system.
     fn unseen(&self, block: &Block, blocks: &[Block]) -> Option<String> {
-        let Some(Backing::File { device, .. }) = block.backing else {
-            return block.is_unknown.then(|| self.unseen_by_name(block)).flatten();
+        let device = match block.backing {
+            Some(Backing::File { device, .. }) => device,
+            Some(Backing::Unreachable) => return Some(trusted_file_systems::UNKNOWN.to_owned()),
+            Some(Backing::Device(_)) | None => {
+                return block.is_unknown.then(|| self.unseen_by_name(block)).flatten();
+            }
         };
         let number = (rustix::fs::major(device), rustix::fs::minor(device));
         let all = self.mount_namespaces.iter().flat_map(|namespace| &namespace.mounts);

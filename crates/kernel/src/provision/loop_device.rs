@@ -261,6 +261,15 @@ impl Shown {
         let window = Window { offset: info.offset, limit: Some(info.size_limit).filter(|limit| *limit > 0) };
         Shown { backing: Backing::from_info(info), window, is_encrypted: info.encrypt_type != 0 }
     }
+
+    /// What /sys says of a device whose file does not answer.
+    fn from_sys(device: &Device) -> Option<Shown> {
+        let number = |name: &str| -> Option<u64> {
+            read_limited::of_the_kernel(device.sys.join("loop").join(name)).ok()?.trim().parse().ok()
+        };
+        let window = Window { offset: number("offset")?, limit: Some(number("sizelimit")?).filter(|limit| *limit > 0) };
+        Some(Shown { backing: Backing::Unreachable, window, is_encrypted: false })
+    }
 }
 
 /// The file or device behind a loop device.
@@ -270,6 +279,8 @@ pub(crate) enum Backing {
     Device((u32, u32)),
     /// A file, identified by its inode number and device number, because names can change.
     File { device: u64, inode: u64 },
+    /// A file that nothing identifies: its file system does not answer, as after the death of a FUSE server.
+    Unreachable,
 }
 
 impl Backing {
@@ -301,15 +312,21 @@ pub(crate) fn backing(device: &Device) -> Option<Backing> {
 /// the user may not open it, or if the device is detached.
 pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
     for _ in 0..LOOKS {
-        let said = File::open(device.node()).and_then(|node| {
-            let is_it = mount::numbered(node.metadata()?.rdev()).as_ref() == Some(device);
-            is_it.then(|| status(node.as_raw_fd())).transpose()
-        });
-        match said {
-            Ok(info) => return info.map(|info| Shown::from_info(&info)),
+        let node = File::open(device.node()).ok()?;
+        if mount::numbered(node.metadata().ok()?.rdev()).as_ref() != Some(device) {
+            return None;
+        }
+        match status(node.as_raw_fd()) {
+            Ok(info) => return Some(Shown::from_info(&info)),
             // The device is being attached or detached.
-            Err(error) if error.raw_os_error() == Some(libc::ENXIO) && device.is_file() => thread::sleep(PAUSE),
-            Err(_) => return None,
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
+                if !device.is_file() {
+                    return None;
+                }
+                thread::sleep(PAUSE);
+            }
+            // Linux asks the file system of a file for its inode number, but nobody for the number of a device.
+            Err(_) => return Shown::from_sys(device),
         }
     }
     None

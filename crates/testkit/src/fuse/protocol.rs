@@ -8,11 +8,12 @@
 //!   3. it mounts the type `fuse` only, so we would still need our own mount for `fuseblk`.
 
 use std::ffi::{CStr, CString, OsStr};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Read};
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -90,6 +91,16 @@ impl Mount {
     /// Returns the folder of the mount.
     pub(crate) fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Ends the connection to the kernel. Mounts the file system that does that (fusectl) for this time.
+    pub(crate) fn abort(&self) -> io::Result<()> {
+        let connection = rustix::fs::minor(self.0.metadata()?.dev()).to_string();
+        let control = tempfile::tempdir()?;
+        rustix::mount::mount("control", control.path(), "fusectl", MountFlags::empty(), None)?;
+        let aborted = fs::write(control.path().join(connection).join("abort"), "1");
+        rustix::mount::unmount(control.path(), UnmountFlags::DETACH)?;
+        aborted
     }
 }
 
