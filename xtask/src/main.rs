@@ -47,9 +47,9 @@ enum Task {
     ///
     /// Installs missing tools of the tests with apt, as root or if sudo asks for no password; otherwise it names the
     /// packages. Downloads two kernels and the tools of guests to target/guests. Then it runs these steps in order, up
-    /// to the first that fails: formatting, clippy, tidy, all tests, and the command-line tests again as an
-    /// unprivileged user (if root runs this). Tests run side by side and next to the build of the documentation, except
-    /// for those that need the machine for themselves.
+    /// to the first that fails: formatting, tidy, all tests, and the command-line tests again as an unprivileged user
+    /// (if root runs this). Tests run side by side, and next to clippy and the build of the documentation, except for
+    /// those that need the machine for themselves.
     ///
     /// Ends with the slowest test files, and a line "N passed, N failed, N skipped". With CI=true, a skipped test is a
     /// failure.

@@ -1,9 +1,10 @@
 //! `cargo xtask test`: everything that must hold before a change is merged, one step after the other, up to the first
-//! that fails.
+//! that fails. Clippy and the documentation need the processors, but nobody needs them before the tests: they run next
+//! to these.
 //!
 //! Policy of the tests:
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
-//!      The documentation is built next to them;
+//!      Clippy and the build of the documentation run next to them;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Tests that boot guests, also one
 //!      at a time, and test files that only compute run next to these;
 //!   3. then tests that share the disks with no other, such as those that count what disks do, run one at a time. A
@@ -31,14 +32,10 @@ use crate::{bridge, guests, packages, process, tidy};
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 6] = [
     ("packages", |_| packages::provide()),
     ("guests", |_| guests::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
-    ("clippy", |_| {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
-        process::run(&mut process::cargo(&arguments))
-    }),
     ("tidy", tidy),
     ("build of tests and bridge", build),
     ("tests", tests),
@@ -207,9 +204,22 @@ impl Results {
     }
 }
 
+fn clippy() -> Result<(), String> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+    timed("clippy", || process::run(&mut process::cargo(&arguments)))
+}
+
 fn documentation() -> Result<(), String> {
     let arguments = ["doc", "--no-deps", "--workspace", "--all-features", "--document-private-items"];
-    process::run(process::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
+    timed("documentation", || process::run(process::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings")))
+}
+
+/// Does this and prints its time and its failure.
+fn timed(what: &str, work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let began = Instant::now();
+    let outcome = work().map_err(|message| format!("{what}: {message}"));
+    println!("-- {what}: {:.1} s", began.elapsed().as_secs_f64());
+    outcome
 }
 
 fn tidy(results: &mut Results) -> Result<(), String> {
@@ -247,8 +257,8 @@ fn tests(results: &mut Results) -> Result<(), String> {
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
     let stripped = results.built.as_ref().map_or_else(|| Err("nothing is built".to_owned()), Built::stripped);
-    let mut documented = Ok(());
-    let build: Build = Box::new(|| documented = in_the_gaps(documentation));
+    let mut checked = [Ok(()), Ok(())];
+    let build: Build = Box::new(|| checked = in_the_gaps(|| [clippy(), documentation()]));
     // 1
     let beside = results.run(vec![(jobs, at_once())], vec![build]);
     // 2, 3, 4
@@ -271,7 +281,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
         results.skipped(Scope::Files(files), &repetition.skips()?);
     }
     // 5
-    let all = [stripped.map(drop), beside, documented, skipped].into_iter().chain(later);
+    let all = [stripped.map(drop), beside, skipped].into_iter().chain(checked).chain(later);
     let failed: Vec<String> = all.filter_map(Result::err).collect();
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
