@@ -22,7 +22,8 @@ use signal_hook::iterator::Signals;
 
 use crate::NOT_STARTED;
 
-/// The word with which `diskperf-mpi` starts itself to begin a session. The rest of the line is the program.
+/// The first argument with which `diskperf-mpi` starts itself to begin a session. The other arguments are the program
+/// and its arguments.
 pub const IN_OWN_SESSION: &str = "--in-own-session";
 
 /// The variable that names the program.
@@ -31,14 +32,14 @@ const PROGRAM: &str = "DISKPERF_PROGRAM";
 /// The variable that tells `diskperf` its rank, the number of ranks, and its two pipes.
 const PEERS: &str = "DISKPERF_PEERS";
 
-/// The kind of the request that tells an error. It has no answer.
+/// The kind of the request that reports an error. It gets no answer.
 pub const ERROR: u8 = b'e';
 
 /// The longest message of `diskperf`, which has the same limit.
 const LONGEST_MESSAGE: u64 = 1 << 30;
 
 /// Begins a session, and becomes the program. Returns the problem and the hint if that fails. Any rank but the first
-/// tells them to the first one, and returns `None`.
+/// reports them to the first one, and returns `None`.
 pub fn begin_session(words: &[OsString]) -> Option<(String, String)> {
     let hint = format!("put diskperf next to diskperf-mpi on every host, or set {PROGRAM}");
     let problem = match words {
@@ -54,7 +55,7 @@ pub fn begin_session(words: &[OsString]) -> Option<(String, String)> {
     }
 }
 
-/// Tells the first rank an error, as `diskperf` does. `None` if this is the first rank, or if that fails.
+/// Reports an error to the first rank, as `diskperf` does. `None` if this is the first rank, or if that fails.
 fn tell(problem: &str, hint: &str) -> Option<()> {
     let peers = env::var(PEERS).ok()?;
     let [rank, _, _, to] = peers.split(':').collect::<Vec<&str>>()[..] else { return None };

@@ -33,7 +33,7 @@ pub fn serve(world: &SimpleCommunicator, mut child: Child) -> u8 {
     0
 }
 
-/// Tells the first rank that the program has ended, and waits until all have.
+/// Reports to the first rank that the program has ended, and waits until all programs have ended.
 fn leave(world: &SimpleCommunicator) {
     send_to_first(world, ToFirst::Bye);
     while answer(world).is_some() {}

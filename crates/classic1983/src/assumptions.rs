@@ -5,7 +5,7 @@ use machines::{Kind, Machine, MachineFault, Place};
 
 use crate::simulation::Setup;
 
-/// A number that was not fitted, or a setting: its place, and values that it could have as well.
+/// A number that was not fitted, or a setting: its place, and other possible values.
 #[derive(Debug, PartialEq)]
 pub struct Assumption {
     /// The kind, for reports.
@@ -14,7 +14,7 @@ pub struct Assumption {
     pub field: &'static str,
     /// The file or the machines that it belongs to.
     scope: Scope,
-    /// Other values. The one that the machine has is not among them, or is skipped.
+    /// Other values. The machine's own value is not listed, or is skipped.
     others: &'static [&'static str],
 }
 
@@ -104,8 +104,8 @@ const ASSUMPTIONS: &[Assumption] = &[
     new(Setting, "file_system.rotational_delay", Machines(INADEQUATE), &["4ms"]),
 ];
 
-/// Numbers that are proportional to another: the first follows the second. Such a pair is written twice, but is one
-/// constant. The `from` of each follower in its file says so.
+/// Pairs of proportional numbers: the first follows the second. Both are in the machine files, but count as one
+/// constant. The `from` of the first says so.
 const TIES: [(&str, &str); 5] = [
     ("kernel.clear_per_kib", "kernel.copy_per_kib"),
     ("kernel.block_write", "kernel.block_read"),
@@ -362,7 +362,7 @@ mod tests {
         }
     }
 
-    /// An experiment that sets a field is not about what the field is assumed to be.
+    /// An experiment that sets a field does not test the assumption about this field.
     #[test]
     fn the_factor_of_an_experiment_is_not_varied() {
         let finish = unfitted().find(|(assumption, _)| assumption.field == "controller.finish").expect("one").1;

@@ -13,7 +13,7 @@ pub fn assumptions() -> Result<Assumptions, MachineFault> {
     Ok(varied(&Cell::all(), FEW_PHASES)?.expect("93 cells judge"))
 }
 
-/// As [`assumptions`], of these cells and from these starting positions; `None` without a rate or a CPU share.
+/// Like [`assumptions`], for these cells and starting positions; `None` without a rate or a CPU share.
 fn varied(cells: &[Cell], phases: u32) -> Result<Option<Assumptions>, MachineFault> {
     let setup = |cell: &Cell| {
         let Cell { file_system, test, drives, .. } = *cell;

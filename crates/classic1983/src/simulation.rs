@@ -1,8 +1,8 @@
 //! Simulates machines, unchanged or with changes. All figures of the paper's tables, questions and claims come from
 //! here.
 //!
-//! A figure is the mean over [`PHASES`] evenly spaced starting positions of the platters. One position alone would be
-//! chance. The same setups give the same figures, on any number of processors.
+//! A figure is the mean over [`PHASES`] evenly spaced starting positions of the platters. The result of one
+//! position depends on chance. The same setups give the same figures, on any number of processors.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -18,7 +18,7 @@ use common::{Cli, program};
 /// Every run restores the queues that killed runs left tuned: while a test checks one, no other test starts a run.
 static RUNS: RwLock<()> = RwLock::new(());
 
-/// Other tests may start runs too.
+/// Holds the lock in shared mode, so that other tests can start runs at the same time.
 fn with_others() -> RwLockReadGuard<'static, ()> {
     RUNS.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -112,7 +112,7 @@ where
     effects_by(world, |_| issue)
 }
 
-/// The same effects, if each stream is issued in its own way.
+/// The effects of the streams if each stream has its own way to issue operations.
 fn effects_by<W: World>(world: &mut W, issue: impl Fn(usize) -> Issue) -> (Vec<Tally>, TreeCounts)
 where
     W::Fault: std::fmt::Debug,

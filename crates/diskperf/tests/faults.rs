@@ -414,7 +414,7 @@ fn a_file_system_unmounted_during_the_run_is_reported() {
     assert_eq!(disk.folders(), [""; 0]);
 }
 
-/// Stopped in the middle of a phase: that time is in no figure.
+/// The run is stopped in the middle of a phase. No figure contains that time.
 #[test]
 fn suspended_time_is_not_measured() {
     need!("mkfs.ext4", "mount", "umount");

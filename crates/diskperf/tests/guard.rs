@@ -77,7 +77,7 @@ fn fio_1007_mounted_devices_are_refused() {
     let mounted = mounted(disk.node(), &disk);
     let said = format!("it is mounted at {}", mounted.path().display());
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4")], &[&said, "hint: unmount it: umount "]);
-    // With any options.
+    // No option and no other command permits it.
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4"), "--destroy-data", "--confirm", "16 MiB"], &[&said]);
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4"), "--destroy-data", "--dry-run"], &[&said]);
     refuses(&disk, 2, &["run", "smoke", disk.text()], &["is a block device"]);

@@ -89,7 +89,7 @@ fn killed_runs_keep_finished_executions_and_are_resumed() {
     let mut random = Prng::new(kills);
     let (mut tally, mut left_behind) = (Tally::default(), 0);
     let disk = std::env::temp_dir();
-    // In memory a sync takes no time, so other moments are hit, and more of them.
+    // In memory, a sync takes hardly any time, so the kills hit more moments outside of syncs.
     let memory = Some(PathBuf::from("/dev/shm")).filter(|memory| tempfile::tempdir_in(memory).is_ok());
     for kill_number in 0..kills {
         let place = memory.as_ref().filter(|_| kill_number % ON_DISK != 0).unwrap_or(&disk);

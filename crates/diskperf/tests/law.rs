@@ -95,7 +95,7 @@ fn open_loops_show_stalls_that_closed_loops_hide() {
         serde_json::from_str::<Value>(&ended.out).expect("JSON")["cells"][0].take()
     };
     let closed = read("");
-    // A quarter more than the limit: a slower schedule would never reach it.
+    // The schedule has a quarter more than the limit: a slower one would never reach the limit.
     let open = read(&format!("--rate {} --iodepth 128", LIMIT * 5 / 4));
     assert_eq!((&closed["latency_ns"]["kind"], &open["latency_ns"]["kind"]), (&"service".into(), &"response".into()));
     // In the closed loop, only the delayed read shows the stall; in the open loop, all reads that were to begin

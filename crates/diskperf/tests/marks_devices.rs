@@ -267,7 +267,7 @@ fn a_disk_with_a_premature_fsync_gets_the_dirty_warning() {
         !texts.is_empty()
     };
     // The counter of dirty bytes is for the whole machine. Another program may write back as many at the same moment,
-    // which hides the data that this disk keeps, but not again and again.
+    // which hides the data that this disk keeps. This does not happen in every run.
     assert!((0..RUNS).any(|_| is_marked(Fsync::Early, "1")), "no run of {RUNS} has the mark");
     // Other programs may also write as much as an honest disk does, so the mark's absence is not asserted:
     // `judge::marks::durability` tests that one clean round clears the disk.

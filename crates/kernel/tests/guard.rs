@@ -289,7 +289,7 @@ fn the_device_below_a_loop_device_is_refused() {
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
     let name = above.node().file_name().expect("a name").to_string_lossy().into_owned();
     is_never_overwritten(&disk, &format!("it is the backing device of {name}"));
-    // The loop device on top is the one that the user means.
+    // The user can name the loop device on top instead: it is accepted.
     assert_eq!(inspect(above.node()).expect("it can be looked at").reasons(), []);
 }
 
@@ -326,7 +326,7 @@ fn two_loop_devices_on_one_file_are_refused() {
     }
     // A test that has just inspected all devices may hold the last one for a moment.
     wait_until("nothing shows it", || look_at(&disk).reasons().is_empty());
-    // The file's first name is gone. Its names now are `moved` and `hard`.
+    // The first name of the file is gone. Its names now are `moved` and `hard`.
     let second = LoopDisk::attach(&hard).expect("a second loop device");
     let moved = disk.folder.path().join("moved");
     fs::rename(&hard, &moved).and_then(|()| fs::rename(&disk.file, &hard)).expect("renamed");
@@ -413,7 +413,7 @@ fn file_systems_made_by_mkfs_need_consent() {
 /// The offset of some bytes, from the end if negative, and the bytes.
 type Piece<'a> = (i64, &'a [u8]);
 
-/// Formats without a tool here: only their magic numbers are written.
+/// No tool makes these formats here. The test writes only their magic numbers.
 #[test]
 fn formats_known_by_magic_numbers_need_consent() {
     need_disk!();
@@ -461,7 +461,7 @@ fn exclusively_held_devices_are_refused() {
 #[test]
 fn devices_replaced_after_the_check_are_refused() {
     need_disk!("mkfs.ext4", "mount");
-    // The name leads to another device since.
+    // The name now leads to another device.
     let (disk, other) = (Disk::new(8 * MIB), Disk::new(8 * MIB));
     let link = disk.folder.path().join("link");
     symlink(disk.node(), &link).expect("a link");
@@ -470,13 +470,13 @@ fn devices_replaced_after_the_check_are_refused() {
     let outcome = Cleared::acquire(&inspected, &Permission::None);
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
 
-    // The device got a file system since.
+    // The device got a file system after the inspection.
     let inspected = look_at(&disk);
     ext4(disk.text());
     let outcome = Cleared::acquire(&inspected, &Permission::None);
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
 
-    // The device got another file system than the one that was shown when the user named it.
+    // The device got another file system after the user named it.
     let inspected = look_at(&disk);
     run("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     let before = hash_of(&disk);
@@ -484,7 +484,7 @@ fn devices_replaced_after_the_check_are_refused() {
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
     assert_eq!(hash_of(&disk), before);
 
-    // The file system that the user named is mounted since.
+    // The file system that the user named was mounted after the inspection.
     let inspected = look_at(&disk);
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {

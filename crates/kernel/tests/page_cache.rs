@@ -1,5 +1,5 @@
-//! The state of the page cache on the real kernel: it reaches the wanted state, and never claims one that it cannot
-//! see.
+//! The state of the page cache on the real kernel: diskperf reaches the wanted state, and never claims a state that it
+//! cannot see.
 
 mod common;
 

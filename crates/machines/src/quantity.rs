@@ -22,7 +22,7 @@ pub enum Quantity {
     TimePerByte,
     /// Counted in thousandths of a request per second.
     RequestRate,
-    /// A number of whole things, with their name.
+    /// A whole number, with the name of the counted things.
     Count(&'static str),
 }
 

@@ -57,10 +57,10 @@ impl FromStr for Sweep {
     }
 }
 
-/// A part of the points of a sweep, as in `2/4`: the parts follow each other, and have all points.
+/// A part of the points of a sweep, as in `2/4`. The parts are consecutive, and together they have all points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SweepPart {
-    /// Its number, from one on.
+    /// Its number, from 1.
     number: u32,
     /// The number of parts.
     of: u32,
@@ -75,7 +75,7 @@ impl SweepPart {
     /// The whole sweep.
     pub const WHOLE: SweepPart = SweepPart { number: 1, of: 1 };
 
-    /// The indices of its points, of this number of points. Two parts differ by one point at most.
+    /// The indices of its points, if the sweep has `count` points. The sizes of two parts differ by one point at most.
     pub fn points(self, count: usize) -> Indices<usize> {
         let before = |parts: u32| (count as u128 * u128::from(parts) / u128::from(self.of)) as usize;
         before(self.number - 1)..before(self.number)

@@ -316,7 +316,8 @@ fn open(classic: Classic, path: &Path) -> OwnedFd {
     rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)).expect("a file")
 }
 
-/// Creates a file for the program to read or overwrite, if it needs one. A hole is as good as data.
+/// Creates a file for the program to read or overwrite, if it needs one. The file is a hole: the kernel's instructions
+/// are not counted.
 fn prepare(classic: Classic, calls: u64, path: &Path) {
     if matches!(classic, Classic::Read8192 | Classic::Rewrite8192) {
         let file = File::create(path).expect("a file");

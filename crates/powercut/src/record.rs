@@ -18,13 +18,13 @@ pub const RECORD: usize = 16 << 10;
 /// The way in which a record is written and made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A new file; `fsync` of it, then of its directory.
+    /// Writes a new file; `fsync` of the file, then of its directory.
     Create,
-    /// At the end of a file; `fdatasync`.
+    /// Appends to a file; `fdatasync`.
     Append,
-    /// Over an older one, in place; `fdatasync`.
+    /// Overwrites an older record in place; `fdatasync`.
     Overwrite,
-    /// A new file, `fsync`, renamed over an older one; `fsync` of the directory.
+    /// Writes a new file; `fsync`; renames it over an older file; `fsync` of the directory.
     Replace,
 }
 

@@ -10,8 +10,8 @@ pub(crate) const SLOTS: u64 = 32;
 /// The number of files that are replaced.
 pub(crate) const REPLACED: u64 = 8;
 
-/// The divisor of the free space, in records. Files of two kinds have at most three times [`Bounds::records`] records
-/// each, and as much again stays free.
+/// The divisor of the free space, in records. The files of each of two kinds have at most three times
+/// [`Bounds::records`] records, and half of the space stays free.
 const SHARE: u64 = 2 * 3 * 2;
 
 /// The paths of the records, below this folder.
@@ -48,8 +48,8 @@ impl RecordPaths<'_> {
 /// The space that the writers may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Once enough are written, this many new files and this many appended records are promised at least; at most twice
-    /// as many are. Up to as many again still exist but are no longer promised.
+    /// The minimum number of promised new files, and that of promised appended records, once enough are written. The
+    /// maximum is twice this number. Up to this number of records still exist but are no longer promised.
     pub records: u64,
 }
 
@@ -59,8 +59,8 @@ impl Bounds {
         Bounds { records: (free / RECORD as u64 / SHARE).clamp(SLOTS, Bounds::MOST) }
     }
 
-    /// The most records of a bound, as more would not show more. A guess: 64 MiB, which a fast disk writes in some
-    /// tenths of a second.
+    /// The maximum of [`Bounds::records`], because more records would not reveal other losses. A guess: 64 MiB, which a
+    /// fast disk writes in some tenths of a second.
     pub const MOST: u64 = 4096;
 
     /// The fewest free bytes that the writers need.

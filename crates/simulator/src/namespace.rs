@@ -9,7 +9,7 @@ use workload::{Access, Directory, HANDLES, Handle, Name, Op, Reason, TreeCounts}
 /// Identifies a file's contents, even after its name was removed.
 pub(crate) type FileId = u64;
 
-/// Part of the number of every directory.
+/// The bit that the number of every directory has, and that of no file.
 const DIRECTORIES: FileId = 1 << 63;
 
 /// The directory of one program, and its open files.
@@ -86,7 +86,7 @@ impl Namespace {
         }
     }
 
-    /// Identifies a directory. No file has the number.
+    /// Returns the number that identifies a directory. No file has this number.
     pub(crate) fn directory_id(&self, directory: Directory) -> FileId {
         let program = self.last_id & !u64::from(u32::MAX);
         DIRECTORIES | program | u64::from(directory.0)

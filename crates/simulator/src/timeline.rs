@@ -42,7 +42,7 @@ pub struct Mark {
 /// Recorded activities, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    /// Boxed, because the test whether there is one is then cheapest.
+    /// Boxed, because it is then cheapest to check whether a timeline is recorded.
     kept: Option<Box<Kept>>,
 }
 

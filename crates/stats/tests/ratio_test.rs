@@ -120,7 +120,7 @@ fn a_difference_of_2_percent_does_not_matter() {
         let reasons = percent("2 % faster, a reason to choose", most, 1.02, |judged| judged.matters);
         assert!(reasons == 0.0, "{reasons} % with {most} pairs");
     }
-    // A difference that is a reason is reported as one.
+    // A difference above the margin is reported as a reason to choose.
     let reasons = percent("20 % faster, a reason to choose", 20, 1.2, |judged| judged.matters);
     assert!(reasons >= 90.0, "{reasons} %");
 }

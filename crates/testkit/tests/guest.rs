@@ -6,14 +6,14 @@ use std::time::Duration;
 use testkit::guest::{Guest, Plan};
 use testkit::need_guest;
 
-/// A limit that a working guest never needs, for those that are to fail.
+/// The time limit of guests that must fail. A working guest never needs as long.
 const SHORT: Duration = Duration::from_secs(8);
 
 fn is_running(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// A command, its outputs and status; then a guest that hangs. Both ends leave no process.
+/// Runs a command, checks its outputs and its status, and then lets the kernel panic. No process of QEMU is left.
 #[test]
 fn guests_run_commands_and_their_ends_leave_no_process() {
     let kernel = need_guest!("6.1");
@@ -32,7 +32,7 @@ fn guests_run_commands_and_their_ends_leave_no_process() {
     assert_eq!(guest.cut().trim_end(), "kept");
 }
 
-/// Processes whose parent is gone end while the next commands are on their way.
+/// Orphaned processes end while the next commands are sent to the guest. The commands arrive complete.
 #[test]
 fn commands_arrive_whole_while_orphans_end() {
     let kernel = need_guest!("6.1");
@@ -64,9 +64,9 @@ fn hanging_guests_end_after_their_silence() {
     let mut guest = Guest::boot(&kernel, &Plan::default()).expect("a guest");
     let pid = guest.pid();
     guest.endure(SHORT);
-    // A command that only takes long is not silent.
+    // A command that only takes long does not count as silence: the guest still sends signs of life.
     assert_eq!(guest.run("sleep 12").map(|ended| ended.status).expect("a guest that lives"), Some(0));
-    // The signs of life stop with their process.
+    // SIGSTOP also stops the process that sends the signs of life.
     let error = guest.run("kill -STOP -1; kill -STOP $$").expect_err("a guest that hangs");
     assert!(error.contains("it was silent for 8s"), "{error}");
     assert!(!is_running(pid), "QEMU is left");

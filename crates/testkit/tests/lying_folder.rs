@@ -93,7 +93,7 @@ fn a_lying_fsync_does_not_reach_the_folder_below() {
     if !can_mount() {
         return skip!("needs root and /dev/fuse");
     }
-    // The folder below the lying one is served too, honestly, and counts.
+    // A second server serves the folder below the lying one. It is honest, and counts fsync calls.
     let [upper, lower] = [ground(), ground()];
     let honest = served(&lower, Lies::default());
     let at = upper.path().join("point");
@@ -139,7 +139,7 @@ fn a_server_with_a_page_cache_answers_from_its_memory() {
     }
     lying.turn(Lies::default());
     assert_eq!((first(&lying.path("read")), first(&lying.path("written"))), ([3; 4096], [3; 4096]));
-    // A shorter file loses what is behind its end, also in memory.
+    // A truncated file loses the data beyond its new end, also in the memory of the server.
     lying.turn(lies);
     assert_eq!(fs::read(lying.path("read")).expect("a read"), [3; 8192]);
     let file = OpenOptions::new().write(true).open(lying.path("read")).expect("a file");

@@ -1,5 +1,5 @@
 //! The ceiling of a phase: the pattern that asks the layer below for the same work, without the file system and the
-//! page cache. A rate means little without it.
+//! page cache. Next to it, a rate shows how much of the possible rate a phase has reached.
 //!
 //! Policy:
 //!   1. the ceiling uses the file that the phase left, so nothing is prepared for it. A file that the user gave is only

@@ -133,9 +133,9 @@ impl Unit {
     }
 }
 
-/// The time for which an open loop may be late, at most half of its limit. Chosen: a device makes up for a stall of
-/// some seconds in it. If the device is slower than the schedule, the queue grows without end, and more time does not
-/// help.
+/// The time for which an open loop may be late, at most half of its limit. Chosen: in this time, a device makes
+/// up for a stall of some seconds. If the device is slower than the schedule, the queue grows without end, and more
+/// time does not help.
 const LATE: Nanos = Nanos::from_secs(10);
 
 impl Phase {

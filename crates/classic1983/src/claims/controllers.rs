@@ -71,8 +71,8 @@ pub(super) fn intelligence_hinders(lab: &Lab) -> Result<Claim, MachineFault> {
         let plain = plain.map(|setup| rates.iter().fold(setup, |setup, rate| setup.with(rate.clone())));
         lab.measure(&plain.collect::<Vec<Setup>>())
     };
-    // How fast a controller moves data is not its intelligence: the plain one has the rate of the bus, and then that of
-    // the UDA50.
+    // The data rate of a controller is not a part of its intelligence. So the plain controller has the rate of the bus
+    // in one experiment, and the rate of the UDA50 in the other.
     let machine = lab.load(&tests[0])?;
     let rates = ["to_memory", "from_memory"].map(|direction| {
         let (rate, unit) = machine.value(&format!("controller.{direction}"))?;
@@ -103,7 +103,7 @@ pub(super) fn intelligence_hinders(lab: &Lab) -> Result<Claim, MachineFault> {
 }
 
 /// The verdict from the numbers of cells in which plain electronics are faster and slower: at the rate of the bus, and
-/// at that of the intelligent controller. If the two differ, the rate decides, which is not intelligence.
+/// at that of the intelligent controller. If the two verdicts differ, the data rate decides, not the intelligence.
 fn hinders(of_the_bus: (usize, usize), of_the_controller: (usize, usize)) -> Verdict {
     let verdict = |(faster, slower): (usize, usize)| match () {
         () if faster > slower + 1 => Verdict::Agrees,

@@ -56,7 +56,7 @@ fn delay_explains(alone: f64, own: f64, longer: &[f64], error: f64) -> Verdict {
     let gains = || longer.iter().map(|rate| rate / own - 1.0);
     let mean = gains().sum::<f64>() / longer.len() as f64;
     match () {
-        // Nothing has to be explained.
+        // Two drives are as fast as one, so there is no loss to explain.
         () if own >= alone * (1.0 - SAME) => Verdict::CannotTell,
         () if mean > error.abs().max(SAME) && gains().all(|gain| gain > -SAME) => Verdict::Agrees,
         () if gains().all(|gain| gain <= SAME) => Verdict::Disagrees,
@@ -214,11 +214,11 @@ fn contention(figures: &Contention) -> Verdict {
     match () {
         // If the longer delay brings no gain, it was not needed, and there is nothing to explain.
         () if !figures.needed => Verdict::CannotTell,
-        // Without its cause the need must mostly disappear, and the cause must have grown.
+        // Most of the need must disappear without contention, and contention must have grown.
         () if figures.closed > MOST && figures.grew => Verdict::Agrees,
-        // The cause explains a part of the need, and other causes explain the rest.
+        // Contention explains a part of the need, and other causes explain the rest.
         () if figures.closed >= 1.0 - MOST && figures.grew => Verdict::CannotTell,
-        // The paper's own figures show a rise. A model without most of it cannot contradict its cause.
+        // The paper's own figures show a rise. A model that lacks most of this rise cannot contradict its cause.
         () if figures.printed_rise > SAME && figures.simulated_rise < figures.printed_rise / 2.0 => Verdict::CannotTell,
         () => Verdict::Disagrees,
     }

@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(figure(UDA750, Case { drives: 2, ..case }).cpu_percent, Some(96));
     }
 
-    /// Judges a machine by one number of it.
+    /// Judges a machine by one of its numbers.
     fn finishes_early(lab: &Lab) -> Result<Claim, MachineFault> {
         let setup = Setup::new(SC780, Block8K, Write8192, 1);
         lab.one(&setup)?;

@@ -96,8 +96,8 @@ pub(super) fn uda_contends_more(lab: &Lab) -> Result<Claim, MachineFault> {
     ))
 }
 
-/// The verdict from the slow-down per Kbyte of the SC750 and of the UDA50. If the model assumes that a moment of
-/// transfer costs the same with both, their difference only shows how long transfers take.
+/// The verdict from the slow-down per Kbyte of the SC750 and of the UDA50. If the model assumes the same slow-down
+/// during transfers of both, the difference only shows how long transfers take.
 fn contends(is_assumed: bool, [sc, uda]: [f64; 2]) -> Verdict {
     if is_assumed { Verdict::CannotTell } else { raises(sc, uda) }
 }

@@ -66,13 +66,13 @@ fn experiment() -> Result<Answer, MachineFault> {
     })
 }
 
-/// Returns the controller and its own data rate, if the model has put the limit there instead of into the bus.
+/// Returns the controller and its own data rate, if the model limits the rate in the controller and not in the bus.
 fn own_rate(name: &str, machine: &Machine) -> Option<String> {
     let (rate, unit) = machine.value("controller.to_memory")?;
     Some(format!("{name}: {} {unit}", stats::digits::significant(rate, 3)))
 }
 
-/// The rates in the model that decide an answer instead of the experiment. Empty if there are none.
+/// The sentence about rates that the model assumes, so that the experiment cannot decide. Empty without such rates.
 fn caveat(own_rates: &[String]) -> String {
     match own_rates {
         [] => String::new(),

@@ -51,7 +51,7 @@ fn experiment() -> Result<Answer, MachineFault> {
         rates.fold((0, 0.0), |best, other| if other.1 > best.1 { other } else { best })
     };
     let (best_one, best_two) = (best(0), best(1));
-    // Each with the delay that is best for the other.
+    // The loss of one program with the delay that is best for two, and the reverse.
     let at = |column: usize, delay: u32| figures[delay as usize * columns.len() + column].rate();
     let (lost_one, lost_two) = (gain(best_one.1, at(0, best_two.0)), gain(best_two.1, at(1, best_one.0)));
     Ok(Answer {

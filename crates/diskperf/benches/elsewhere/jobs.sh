@@ -238,7 +238,7 @@ nfs_serve() {
     echo "-2 -3 +4 +4.2" > /proc/fs/nfsd/versions
     echo "tcp 2049" > /proc/fs/nfsd/portlist
     echo 2 > /proc/fs/nfsd/threads
-    # No client of an earlier life can come back.
+    # No client of an earlier boot can reconnect, so the server need not wait for one.
     echo Y > /proc/fs/nfsd/v4_end_grace
     later=$(($(date +%s) + 100000))
     echo "nfsd $1 $later here" > /proc/net/rpc/auth.unix.ip/channel

@@ -53,7 +53,7 @@ struct Computer<'a> {
 }
 
 impl Computer<'_> {
-    /// Boots, with the log of the last life.
+    /// Boots the guest, with the log of its previous boot.
     fn boot(&self, log: &str) -> Guest {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("log");

@@ -226,7 +226,7 @@ fn uptime(guest: &mut Guest) -> Result<f64, String> {
     text.split(' ').next().and_then(|seconds| seconds.parse().ok()).ok_or_else(|| format!("no uptime: {text}"))
 }
 
-/// Stops QEMU, and the second host with it, whose clock goes on.
+/// Stops QEMU, and with it the second host. The clock of this host goes on.
 fn paused(first: &mut First, second: &Guest) -> Result<(), String> {
     first.begin(&patient(&["--rounds", ROUNDS]))?;
     first.wait_for_rounds(2)?;

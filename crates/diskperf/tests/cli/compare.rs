@@ -150,7 +150,7 @@ fn verdicts_and_changes_of_two_runs_are_printed() {
     let columns = lines.lines().map(|line| line.split(',').count()).collect::<Vec<usize>>();
     assert_eq!(columns, [20; 4], "{lines}");
 
-    // A run that is compared with itself has no changes, and a condition on it would guard nothing.
+    // A run that is compared with itself has no changes, so a condition could never fail.
     let same = printed(&cli, &["compare", "then.json", "then.json"], 0);
     assert_eq!(same.out, "identical: then.json and then.json are the same run\n");
     let refused = printed(&cli, &["compare", "then.json", "then.json", "--fail-if", "slower:5%"], 2).err;
@@ -192,7 +192,7 @@ fn only_clearly_slower_or_missing_tests_fail_a_condition() {
     let well = fails("again.json", "slower:5%", 0);
     assert_contains(&well.out, &["fails if slower:5% [read_8192; write_8192; commit]: no"]);
     assert!(well.err.is_empty(), "{}", well.err);
-    // A cell that is missing, or no longer measured, guards nothing.
+    // A condition cannot be checked if its cell is missing or no longer measured.
     for now in ["less.json", "void.json"] {
         assert_contains(&fails(now, "slower:5%", 5).err, &["slower:5%: measured in base and not in new: commit"]);
         fails(now, "read:slower:5%", 0);
@@ -204,7 +204,7 @@ fn only_clearly_slower_or_missing_tests_fail_a_condition() {
         (&compared["fail_if"][0]["failed"], &compared["fail_if"][0]["condition"]),
         (&json!(true), &json!("slower:5%"))
     );
-    // Two rounds decide nothing, and that must not pass silently.
+    // Two rounds are too few to decide, and the command must report that.
     assert_contains(
         &fails("few.json", "slower:5%", 5).err,
         &["slower:5%: cannot be checked, 3 of 5 rounds missing: commit"],

@@ -78,7 +78,7 @@ fn runs_are_deleted_by_id_prefix_or_last_without_traces() {
     let smaller = fs::metadata(&path).expect("the store").len();
     assert!(smaller * 2 < size, "{smaller} of {size}");
     assert_eq!(cli.names(), [STORE]);
-    // An empty store is a store.
+    // A store without runs is valid.
     assert_eq!(diskperf(&cli, &["delete", "last", "--yes"]).status, Some(0));
     assert_eq!(listed(&cli), [""; 0]);
     assert_eq!(diskperf(&cli, &["delete", "last", "--yes"]).status, Some(2));

@@ -65,7 +65,7 @@ fn users_without_rights_are_told_what_needs_them() {
 
 #[test]
 fn an_unwritable_folder_is_reported_without_failure() {
-    // It takes no bytes, and even root cannot create a folder here.
+    // /sys has no room for data, and even root cannot create a folder in it.
     let checkup = checkup(&Cli::in_folder("/sys"));
     for check in ["private folder", "O_DIRECT", "page cache seen", "loop devices"] {
         assert_eq!(state(&checkup, check), "no", "{check}");

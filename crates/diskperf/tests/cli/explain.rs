@@ -40,7 +40,7 @@ fn measured_and_simulated_cells_are_explained() {
     let explained = cells(&document).iter().filter(|cell| cell["measured"] == true).count();
     assert_eq!(ended.out.matches("  elapsed ").count(), explained, "{}", ended.out);
     assert_eq!(ended.out.matches("  bottleneck: ").count(), explained, "{}", ended.out);
-    // On the simplest machine the disk has most of the time, and all time is attributed.
+    // On the simplest machine, the disk takes most of the time, and all time is attributed.
     let simulated = explain(&cli, &["sim:flat", "write_8192"]);
     assert!(simulated.out.contains("bottleneck: device"), "{}", simulated.out);
     assert!(simulated.out.contains("none: ") && !simulated.out.contains("  unattributed "), "{}", simulated.out);
@@ -99,8 +99,7 @@ fn sum(times: &Value) -> u64 {
     times.as_object().expect("times").values().map(|nanos| nanos.as_u64().expect("nanoseconds")).sum()
 }
 
-/// Both views are complete to the nanosecond: of each resource and of each program, until the last call returned and
-/// until all was durable.
+/// The times of each resource and of each program add up to the elapsed time, to the nanosecond.
 #[test]
 fn simulated_cells_are_explained_by_resource_and_program() {
     for arguments in [
@@ -118,7 +117,7 @@ fn simulated_cells_are_explained_by_resource_and_program() {
                 assert_eq!(program["elapsed"].as_u64(), Some(sum(&program["owners"])), "{program}");
                 elapsed += sum(&program["owners"]);
             }
-            // The same time as that of the plain owners.
+            // The programs together have the time of the cell's own breakdown.
             assert_eq!(elapsed, sum(&cell["time"]), "{cell}");
             for one in breakdown["resources"].as_array().expect("resources") {
                 let idle = one["idle"].as_u64().expect("nanoseconds");
@@ -136,7 +135,7 @@ fn simulated_cells_are_explained_by_resource_and_program() {
     }
 }
 
-/// The reported gain from a faster processor is that of a machine with one, simulated by itself.
+/// The reported gain from a faster processor is that of a separate simulation with such a processor.
 #[test]
 fn a_faster_resource_is_simulated_again() {
     let words = ["vax780-sc780", "--size", "256KiB", "--phases", "2", "--program", "write_8192", "--drives", "1"];
@@ -160,7 +159,7 @@ fn a_faster_resource_is_simulated_again() {
     }
 }
 
-/// A machine file of the user that was changed is another machine.
+/// If the user has changed the machine file since the run, the machine is another one.
 #[test]
 fn a_changed_machine_is_not_compared() {
     let cli = Cli::new();

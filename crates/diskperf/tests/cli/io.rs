@@ -132,7 +132,7 @@ fn refusals_are_documents_if_json_is_requested() {
     }
 }
 
-/// A deep queue of large blocks needs much of it.
+/// The buffers of a deep queue of large blocks need much memory.
 #[test]
 fn unavailable_ring_memory_is_refused_before_creating_files() {
     if !has_ring() {
@@ -189,7 +189,7 @@ fn forbidden_io_uring_is_replaced_unless_it_was_requested() {
         let check = checks.iter().find(|check| check["check"] == "io_uring").expect("such a check");
         assert_eq!(check["state"], "no", "{check}");
         assert!(check["why"].as_str().is_some_and(|told| told.contains(why)), "{check}");
-        // The main job goes on without that row, and gives the reason.
+        // `quick` continues without that row, and gives the reason.
         let quick = run("run quick --only randread --budget 5s --rounds 1 --json");
         let document = document(&quick);
         let deep = document["cells"].as_array().expect("cells").last().expect("a cell");
@@ -268,7 +268,7 @@ fn kind_of_times(cell: &Value) -> &str {
     }
 }
 
-/// Operations that a round needs for a median: ten samples beyond it (`BEYOND` in `stats/src/latency.rs`).
+/// Operations that a round needs for a median: ten samples beyond it (`BEYOND` in `stats/src/results/latency.rs`).
 const ENOUGH: u64 = 20;
 
 #[test]
@@ -301,8 +301,8 @@ fn a_waiting_open_loop_can_be_interrupted() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("diskperf starts");
-    // In the loop, it asks the kernel for exact wake-ups (timer slack). Without the right to see that, the signal is
-    // sent as soon as the handlers are registered; it must work before the loop, too.
+    // In its measured loop, diskperf asks the kernel for exact wake-ups (timer slack). Without the right to read the
+    // slack, the test sends the signal once the handlers are registered: a signal before the loop must work, too.
     let slack = format!("/proc/{}/timerslack_ns", child.id());
     testkit::wait_until("the loop begins", || match fs::read_to_string(&slack) {
         Ok(slack) => slack.trim() == "1",
@@ -442,7 +442,7 @@ fn intervals_of_jobs_start_together_and_are_complete() {
     let round = &cell["rounds"][0];
     let intervals = round["intervals"].as_array().expect("intervals");
     let ops: Vec<u64> = intervals.iter().filter_map(|one| one["ops"].as_u64()).collect();
-    // Eight operations start, if none is too late.
+    // At most eight operations start. An operation that is too late does not start.
     assert!(round["ops"] == ops.iter().sum::<u64>() && round["ops"].as_u64() <= Some(8), "{ops:?}");
     // If the jobs did not start together, their intervals would follow each other: there would be four times as many.
     let most = round["returned_s"].as_f64().expect("a time") / stats::INTERVAL.as_secs_f64() + 1.0;
@@ -472,8 +472,8 @@ fn think_time_reduces_the_rate_and_is_not_latency() {
     let (ops, elapsed_s) = (round["ops"].as_u64().expect("a count"), round["returned_s"].as_f64().expect("a time"));
     let pauses_s = ops.saturating_sub(1) as f64 * 0.01;
     assert!(pauses_s <= elapsed_s, "{ops} in {elapsed_s} s");
-    // Half of the reads took at least their median, which the histogram rounds. If it contained the pauses, the sum
-    // would be half as long again as the time.
+    // Half of the reads took at least their median, which the histogram rounds. If the median contained the pauses,
+    // the sum would be one and a half times the time.
     if let Some(median) = cell["latency_ns"]["p50"].as_u64() {
         let reads_s = 0.99 * median as f64 / 1e9 * ops as f64 / 2.0;
         assert!(reads_s + pauses_s <= elapsed_s, "{cell:#}");

@@ -45,7 +45,7 @@ fn workloads_without_io_uring_are_remarked() {
     let words = ["run", "job.toml", ".", "--rounds", "1", "--json"];
     let of_job = self::document(&run_answered(IO_URING, NOT_PERMITTED, &program(), cli.path(), &words));
     assert_eq!(of_job["run"]["remarks"], document["run"]["remarks"]);
-    // Nothing in it needs io_uring.
+    // This workload does not need io_uring.
     let plain = cli.document(&["io", "randread", "--size", "64KiB", "--time", "20ms", "--rounds", "1", "--json"]);
     assert!(remarks(&plain).is_empty() && plain["run"].get("remarks").is_none());
 }

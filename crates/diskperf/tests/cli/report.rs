@@ -80,7 +80,7 @@ fn pages_are_not_written_to_a_terminal() {
     let refused = words(&["report", "last"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
     assert!(refused.err.contains("-o report.html"), "{}", refused.err);
-    // Markdown is text.
+    // Markdown is printed on a terminal, unlike HTML.
     let comment = words(&["report", "last", "--format", "markdown"]);
     assert!(comment.status == Some(0) && comment.out.starts_with("## "), "{}{}", comment.out, comment.err);
 }
@@ -106,7 +106,7 @@ fn simulated_machines_are_next_to_published_figures() {
     let page = well(&cli, &["report"]).out;
     assert!(page.contains("<h2>Published and simulated figures</h2>") && page.contains("<b>560 (70%)</b>"), "{page}");
     assert!(page.contains("simulated</h1>"));
-    // For any name of the machine.
+    // The page has the published figures whatever the name of the target.
     for target in ["sim:vax780-sc780", "mine=sim:vax780-sc780"] {
         well(&cli, &["run", "classic1983", target, "--only", "read_8192", "--rounds", "1"]);
         let page = well(&cli, &["report"]).out;
@@ -129,15 +129,15 @@ fn charts_are_written_to_files() {
         let drawing = read(&cli.path().join("charts"), name);
         assert!(drawing.starts_with("<?xml") && drawing.contains("<svg "), "{name}: {drawing}");
     }
-    // Markdown that is asked for is printed.
+    // With --format markdown, Markdown is printed.
     let comment = well(&cli, &["report", "last", "--svg", "charts", "--format", "markdown"]);
     assert!(comment.out.starts_with("## "), "{}", comment.out);
-    // Together with a page, and over the earlier charts.
+    // Charts can be written together with a page, and replace earlier charts.
     well(&cli, &["report", "last", "--svg", "charts", "-o", "report.html"]);
     assert_eq!(names_in(&cli.path().join("charts")), names);
 }
 
-/// A folder may hold anything: a file that is not a chart stays as it is, and nothing else is written.
+/// A folder can contain other files. diskperf does not overwrite a file that is not a chart, and then writes nothing.
 #[test]
 fn only_charts_are_overwritten() {
     let cli = measured();

@@ -240,7 +240,7 @@ fn nothing_is_overwritten_without_consent() {
     let disk = Disk::new(8 * MIB);
     let write = ["run", "device", disk.text(), "--write"];
     let with = |said: &[&'static str]| [&write[..], said].concat();
-    // It is blank, and --destroy-data is needed all the same.
+    // The device is blank, but --destroy-data is still required.
     let words = ["this would overwrite all of ", "hint: ", "--destroy-data --confirm '8 MiB'"];
     refuses(&disk, 3, &write, &words);
     refuses(&disk, 3, &with(&["--dry-run"]), &words);
@@ -304,8 +304,8 @@ fn a_resumed_run_keeps_its_rounds_without_new_preconditioning() {
     let stopped = |time: &str| {
         let before = flushes();
         let child = start(&disk, &[&arguments[..], &["--time", time, "--store", time]].concat());
-        // Conditioning flushes it once or twice, each round twice: by then one round has ended, and five have not,
-        // unless this process was delayed meanwhile. In that case, the next attempt has more time.
+        // Conditioning flushes the device once or twice, and each round flushes it twice. After five flushes, one round
+        // has ended, and five have not, unless this process was delayed. In that case, the next attempt has more time.
         wait_until("a round is over", || flushes() >= before + 5);
         run_tool("kill", &["-INT", &child.id().to_string()]);
         child.wait_with_output().expect("its end")

@@ -365,7 +365,7 @@ fn runs_killed_on_disks_without_discard_are_resumed() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
     assert_eq!(bench.state(), "finished");
-    // They are still there: mkfs writes zeros to the last 64 KiB only.
+    // The data are still there: mkfs writes zeros to the last 64 KiB only.
     let mut after = vec![0; data.len()];
     let device = File::open(bench.disk.node()).expect("the device");
     device.read_exact_at(&mut after, 2 * DISK - (1 << 20)).expect("its bytes");
@@ -412,7 +412,7 @@ fn queues_are_restored_even_if_a_killed_run_cannot_be_resumed() {
     assert!(ended.err.contains(&format!("erased the ext4 on {node}, left by {run} (process ")), "{}", ended.err);
     assert_eq!(read_ahead(), before);
     bench.is_clean();
-    // Once it exists again, the run can be finished.
+    // Once the target exists again, the run can be finished.
     fs::rename(&away, &second).expect("it is there");
     let ended = bench.on_store(&["resume"]);
     bench.is_complete(&ended);

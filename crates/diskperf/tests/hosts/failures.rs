@@ -56,7 +56,7 @@ fn the_same_hosts_resume_a_run_after_a_kill() {
     assert!(two.err.contains("on the hosts n0, n1, n2, and n2 is missing"), "{}", two.err);
     assert!(two.err.contains("hint: start the same hosts in the same order: mpirun -n 3 "), "{}", two.err);
     fs::write(goes_on, "").expect("a file");
-    // In another folder.
+    // `resume` starts in another working folder.
     let mut resumed = hosts.launcher(3, "host", &["resume"]);
     resumed.current_dir("/");
     let resumed = ended(resumed.spawn().expect("a launcher"));

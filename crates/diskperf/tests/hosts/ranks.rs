@@ -17,7 +17,7 @@ use testkit::ProgramOutput;
 
 use crate::common;
 
-/// A wait only detects a hang.
+/// The limit of each wait. It only detects a hang.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The workload: short rounds of a small file.

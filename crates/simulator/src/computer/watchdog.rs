@@ -95,7 +95,7 @@ mod tests {
         assert!(!watchdog.is_over(15));
         assert!(watchdog.is_over(16));
         assert_eq!(watchdog.end_reason(), Some(Reason::Unending));
-        // It stays over.
+        // The simulation stays over.
         watchdog.grant(1000);
         assert!(watchdog.is_over(16));
     }

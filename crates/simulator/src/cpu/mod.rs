@@ -259,7 +259,7 @@ impl<H: Copy> Processor<H> {
         if self.held_off {
             return self.completed_while_interrupts_wait(engine);
         }
-        // All that was left is done now. So it is charged without asking how much was done.
+        // All remaining work is done now. So the done work need not be computed before it is charged.
         let now = engine.now();
         let time = now.since(self.since);
         let done = if cfg!(debug_assertions) { self.done(now, time) } else { time };

@@ -47,7 +47,8 @@ mod tests {
             let total = until + duration(left, second);
             let (least, most) = (first.min(second), first.max(second));
             prop_assert!(total >= duration(Nanos(work), least));
-            // `done` forgets less than 1 ns of work, which takes 1 + slow / 1000 ns. `duration` adds less than 1 ns.
+            // `done` rounds down by less than 1 ns of work, which takes 1 + slow / 1000 ns. `duration` rounds up by
+            // less than 1 ns.
             prop_assert!(total <= duration(Nanos(work), most) + Nanos(2 + u64::from(most / 1000)));
         }
     }

@@ -31,7 +31,7 @@ pub struct Ffs {
 /// Cost of directories and inodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Names {
-    /// Operations on names take no time but that of a call. Inodes are never written.
+    /// Operations on names take only the time of a call. Inodes are never written.
     Free,
     /// Directories are searched, and directories and inodes are read and written, as in 4.2BSD.
     Timed,

@@ -48,8 +48,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The fewest buffers with which every call can proceed: for each of two programs a block, the next block, an
-    /// indirect block and a group header. There is none to spare.
+    /// The minimum number of buffers with which every call can proceed. Each of two programs needs a block, the next
+    /// block, an indirect block and a group header.
     pub const LEAST_BUFFERS: u32 = 8;
 
     /// Limit of each time: a thousand times what a VAX takes. No machine that ran 4.2BSD was half as slow.

@@ -52,7 +52,7 @@ pub enum CleanerPolicy {
 /// Limit of a segment: a request has at most 65535 sectors.
 const LARGEST_SEGMENT: u64 = 16 << 20;
 
-/// Segments below which no cleaner works.
+/// The minimum number of segments with which a cleaner works.
 const LEAST_SEGMENTS: u64 = 8;
 
 impl Lfs {

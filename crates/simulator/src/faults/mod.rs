@@ -53,7 +53,7 @@ pub enum Fault {
     DirectoriesNotWritten,
     /// Blocks are freed without time.
     FreeingTakesNoTime,
-    /// The update daemon sleeps for ever.
+    /// The update daemon never wakes up.
     NoUpdate,
     /// All directories are in one group.
     NoDirpref,

@@ -227,7 +227,7 @@ fn critical_sections_delay_interrupts() -> bool {
     matches!(processor.completed(&engine), Completed::Process(0))
 }
 
-/// Reading a file is hardly slower than in time if only copies make grants late: most sectors pass while the processor
+/// If only copies make grants late, fewer turns are lost than if all work does: most sectors pass while the processor
 /// does other work or none.
 fn only_moves_make_grants_late() -> bool {
     let lost = |rival| {

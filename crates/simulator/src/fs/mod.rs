@@ -57,8 +57,8 @@ pub(crate) enum Used {
     Lost,
 }
 
-/// Steps that take no time if the block is in memory. A file system that performs them itself spares the way to the
-/// computer and back. If one returns false, nothing was done, and the computer performs the step.
+/// Steps that take no time if the block is in memory. A file system that performs them itself saves a call of the
+/// computer. If a step returns false, it has changed nothing, and the computer performs it.
 impl Host<'_> {
     #[inline]
     fn find(&self, extent: Extent) -> Option<BufferId> {

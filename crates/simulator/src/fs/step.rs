@@ -40,11 +40,11 @@ pub(crate) enum Step {
     /// Writes a part of a log with one request, and marks the buffers of its blocks as written. Waits for the previous
     /// such request only.
     WriteLog(Extent),
-    /// Waits until all parts of the log are written that were started.
+    /// Waits until all started writes of parts of the log have ended.
     AwaitLog,
     /// Starts to read a part of a log into no buffer.
     ReadLog(Extent),
-    /// Waits for it.
+    /// Waits until the started read of a part of the log has ended.
     AwaitRead,
     /// Starts to read consecutive blocks with one request, as far as buffers are free. The extent is that of
     /// the first block.

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Also after more requests than may stay in the list once they were taken.
+        /// The steps may take more requests than the list keeps.
         #[test]
         fn requests_come_as_from_a_list_without_those_that_were_taken(
             order in prop::sample::select(&[Queue::Fifo, Queue::Disksort, Queue::ReadsFirst][..]),

@@ -84,10 +84,10 @@ fn device_and_flush_are_named_together_if_neither_is_enough() {
     assert_eq!(commits(400, 110, 500), Bottleneck::DeviceAndFlush);
     assert_eq!(commits(260, 250, 500), Bottleneck::DeviceAndFlush);
     assert_eq!(commits(110, 210, 500), Bottleneck::Cpu);
-    // Too little in all, a part that is too small, and a device that is idle for most of the time.
+    // Both together take too little time; one part is too small; the device is idle for most of the time.
     assert_eq!(commits(440, 90, 500), Bottleneck::NotMeasured);
     assert_eq!(commits(400, 110, 490), Bottleneck::NotMeasured);
-    // One of them is enough.
+    // One part alone is enough.
     assert_eq!(commits(510, 200, 500), Bottleneck::Device);
     assert_eq!(commits(100, 510, 500), Bottleneck::Flush);
     assert_eq!(commits(200, 410, 500), Bottleneck::Flush);
@@ -104,7 +104,7 @@ fn a_device_that_discards_for_others_is_not_named() {
     for (busy, apart, what) in [
         (900, 90, Bottleneck::Device),
         (900, 400, Bottleneck::Device),
-        // The rest of the time is less than half.
+        // Without the discards, the device was busy for less than half of the time.
         (900, 410, Bottleneck::NotMeasured),
         (1000, 500, Bottleneck::NotMeasured),
         (700, 650, Bottleneck::NotMeasured),
@@ -129,7 +129,7 @@ fn a_device_that_discards_for_others_is_not_named() {
     let device = disk(900, 700, 7000, 4096).map(|device| DeviceWork { discarding_apart: ms(850), ..device });
     let reading = Consumption { elapsed: ms(1000), system: ms(100), device, ..reader() };
     assert_eq!(verdict(&reading).what, Bottleneck::NotMeasured);
-    // Half of the time is still half of the time.
+    // Discards do not matter if the program computes for more than half of the time.
     assert_eq!(verdict(&Consumption { system: ms(600), ..used }).what, Bottleneck::Cpu);
 }
 
@@ -292,10 +292,10 @@ fn several_processes_have_no_named_owner() {
     let verdict = several(ProcessWork::default());
     let evidence = "several processes at once: 95 % computing, the busiest 0 %; no pressure-stall data";
     assert_eq!((verdict.what, verdict.evidence.as_str()), (Bottleneck::NotMeasured, evidence));
-    // One of them computed all the time.
+    // One process computed all the time.
     let verdict = several(ProcessWork { busiest: Some(ms(930)), io_stall: None });
     assert_eq!((verdict.what, verdict.evidence.as_str()), (Bottleneck::Cpu, "several processes, 93 % computing"));
-    // They computed one after the other; or one computed while another waited.
+    // The processes computed one after the other; or one computed while another waited.
     assert_eq!(several(ProcessWork { busiest: None, io_stall: Some(ms(20)) }).what, Bottleneck::Cpu);
     let verdict = several(ProcessWork { busiest: None, io_stall: Some(ms(600)) });
     assert_eq!(verdict.what, Bottleneck::NotMeasured);
@@ -314,9 +314,10 @@ fn a_cpu_quota_limits_several_processes_if_it_takes_a_tenth_of_what_they_want() 
     let verdict = throttled(3720, 280);
     let evidence = "several processes, 93 % of the wanted CPU time taken by the CPU quota";
     assert_eq!((verdict.what, verdict.evidence.as_str()), (Bottleneck::Quota, evidence));
-    // Two processes share a quota of one processor; they do not compute one after the other. Or one has half of one.
+    // Two processes share a quota of one processor; they do not compute one after the other. Or one process has half of
+    // a processor.
     assert_eq!([(1000, 1000), (500, 500)].map(|(quota, used)| throttled(quota, used).what), [Bottleneck::Quota; 2]);
-    // They mostly waited for something else.
+    // The processes mostly waited for something else.
     assert_eq!(throttled(200, 200).what, Bottleneck::NotMeasured);
     assert_eq!(throttled(0, 1000).what, Bottleneck::Cpu);
 }
@@ -364,7 +365,7 @@ fn dirty_throttling_is_known_only_at_the_extremes() {
     assert_eq!(held_back(blocked, with(150)), Some(Nanos::ZERO));
     assert_eq!(held_back(blocked, with(1536)), blocked);
     assert_eq!(held_back(blocked, with(1200)), None);
-    // It also read, so the reason for its waiting is unknown.
+    // The program also read, so the reason for its waiting is unknown.
     assert_eq!(held_back(blocked, Writeback { read_bytes: 32 << 20, ..WRITEBACK }), None);
     assert_eq!(held_back(None, WRITEBACK), None);
 }

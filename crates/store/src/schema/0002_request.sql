@@ -1,6 +1,6 @@
--- What a run is asked to do, in the program's own words, and the FNV-1a of that text: to resume the run.
+-- The request of a run, as an opaque text of the program, and the FNV-1a checksum of that text. `resume` needs it.
 --
--- NULL: a run of schema 1, or one that cannot be resumed, as a simulation, which is stored when it is finished.
+-- NULL: a run of schema 1, or a run that cannot be resumed. Simulations cannot: they are stored when they are finished.
 
 ALTER TABLE runs ADD COLUMN request TEXT;
 ALTER TABLE runs ADD COLUMN request_fnv INTEGER;

@@ -18,7 +18,7 @@ fn a_warm_up_is_not_measured() {
     let read = cell(&cli, "randread --bs 4KiB --size 1MiB --time 50ms --warmup 50ms");
     assert_eq!((&read["measured"], &read["parameters"]["warmup_ns"]), (&true.into(), &50_000_000.into()), "{read:#}");
     assert_ne!(read["state"]["cache"], "cold", "the warm-up has read the file");
-    // The file of one round, and not of two.
+    // The round has the operations of one pass over the file: those of the warm-up do not count.
     let write = cell(&cli, "write --bs 64KiB --size 1MiB --time 10s --warmup 1s");
     assert_eq!((&write["rounds"][0]["ops"], &write["rounds"][0]["bytes"]), (&16.into(), &(1 << 20).into()));
     let job = "together = true\n[[load]]\npattern = 'write'\nbs = '64KiB'\nsize = '1MiB'\nwarmup = '50ms'\n\

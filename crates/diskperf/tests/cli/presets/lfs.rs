@@ -85,7 +85,7 @@ fn lfs_measures_the_device_under_its_target() {
             assert_eq!((&round["ops"], &round["bytes"]), (&1024.into(), &(1024 * 512).into()), "{cell}");
         }
     }
-    // Whatever is asked for files, the device is neither read into the page cache nor dropped from it.
+    // --warm applies to files only: it does not read the device into the page cache.
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json", "--warm"];
     let warm = crate::common::document::document(&Cli::in_folder(disk.folder.path()).well_and_clean(&arguments));
     for cell in warm["cells"].as_array().expect("cells") {

@@ -46,7 +46,7 @@ fn cold_or_warm_reads_can_be_requested() {
         assert!(claims.iter().filter(|(phase, _)| reads(phase)).all(|(_, claim)| claim == state), "{claims:?}");
         let rewrite = claims.iter().find(|(phase, _)| phase == "rewrite_8192 rewrite");
         assert_eq!(rewrite.map(|(_, claim)| claim.as_str()), Some(state), "{claims:?}");
-        // A program that creates its file has none beforehand.
+        // A program that creates its file has no cached file beforehand, so it claims no cache state.
         assert!(claims.contains(&("write_8192 write".to_owned(), "unknown".to_owned())), "{claims:?}");
     }
 }

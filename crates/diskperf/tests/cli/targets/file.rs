@@ -73,7 +73,7 @@ fn the_programs_of_1983_read_a_file_alone() {
     let ended = cli.well(&["run", "classic1983", "file:data", ".", "--size", "64KiB", "--json"]);
     let cells = cells(&ended);
     let measured: Vec<&Value> = cells.iter().filter(|cell| cell["measured"] == true).collect();
-    // One test of the file, four of the folder, and none of both.
+    // One test measures the file, four measure the folder, and none measures both at once.
     assert_eq!(measured.len(), 5, "{}", ended.out);
     assert!(cells.iter().all(|cell| cell["together"] == false), "{}", ended.out);
     let ended = cli.run(&["run", "classic1983", "file:data", ".", "--size", "64KiB", "--together"]);

@@ -500,7 +500,7 @@ fn programs_refuse_to_write_devices_and_files_shown_by_devices() {
     }
 }
 
-/// It is judged by its number and not opened, which would affect a tape.
+/// diskperf judges a character device by its number. It does not open the device, because that would affect a tape.
 #[test]
 fn only_character_devices_that_store_nothing_are_written() {
     need_disk!();
@@ -510,7 +510,7 @@ fn only_character_devices_that_store_nothing_are_written() {
         let number = rustix::fs::makedev(major, minor);
         rustix::fs::mknodat(rustix::fs::CWD, folder.path().join(name), kind, rights, number).expect("a node");
     };
-    // Memory itself, a tape, flash memory, and one that is for experiments (admin-guide/devices.txt).
+    // Memory itself, a tape, flash memory, and a device for experiments (admin-guide/devices.txt).
     for (major, minor) in [(1, 1), (9, 0), (90, 0), (60, 0)] {
         node("device", major, minor);
         refuses(folder.path(), &["simulate", "-o", "device"], "is a device, and this would overwrite it");

@@ -70,8 +70,8 @@ impl Level {
         Level { capacity, rate: rate.into(), level: capacity, at: Nanos::ZERO }
     }
 
-    /// Takes `share` units, and returns the moment at which they were there. A share above the capacity waits until it
-    /// has come in, so that no request waits for ever.
+    /// Takes `share` units, and returns the moment at which they are available. If the share exceeds the capacity, the
+    /// level rises above the capacity until it has the share. Otherwise the request would wait forever.
     pub(super) fn take(&mut self, at: Nanos, share: u128) -> Nanos {
         self.rise(at);
         if self.level < share {
@@ -104,7 +104,7 @@ mod tests {
         let mut level = Level::full(3 * TOKEN, 2_000);
         let taken = [0; 5].map(|at| level.take(Nanos(at), TOKEN).0);
         assert_eq!(taken, [0, 0, 0, 500_000_000, 1_000_000_000]);
-        // A rest of 500 ms gives one token, a long one the whole burst.
+        // A pause of 500 ms adds one token. A long pause fills the bucket.
         assert_eq!(level.take(Nanos(1_500_000_000), TOKEN), Nanos(1_500_000_000));
         let taken = [0; 4].map(|_| level.take(Nanos(9_000_000_000), TOKEN).0);
         assert_eq!(taken, [9_000_000_000, 9_000_000_000, 9_000_000_000, 9_500_000_000]);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     proptest! {
-        /// Flat out, n tokens are there after (n - burst) / rate, rounded up to a nanosecond, and never later.
+        /// At full load, n tokens are available after (n - burst) / rate, rounded up to a nanosecond, and never later.
         #[test]
         fn burst_and_rate_are_exact(burst in 1..1000_u64, rate in 1..10_000_000_u64, more in 1..1000_u64) {
             let mut level = Level::full(u128::from(burst) * TOKEN, rate);

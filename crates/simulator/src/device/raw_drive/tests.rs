@@ -1,4 +1,4 @@
-//! The constants of drives come back out of the times of raw requests.
+//! The times of raw requests show the constants of drives.
 
 use super::*;
 use crate::description::samples::{early_massbus, ide, massbus, uda};

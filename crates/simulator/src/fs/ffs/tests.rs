@@ -47,7 +47,7 @@ fn blocks_are_a_rotational_delay_apart() {
     }
 }
 
-/// At block 12, where the first indirect block is needed, and then every 256 blocks.
+/// The file moves at block 12, which needs the first indirect block, and then after every 256 blocks.
 #[test]
 fn a_large_file_moves_to_another_group() {
     for (block_bytes, expected) in
@@ -58,7 +58,7 @@ fn a_large_file_moves_to_another_group() {
         let group = |block: u32| ffs.layout.group((ffs.place(FILE, block).expect("a block").sector - 391 * 960) / 2);
         let moves: Vec<u32> = (1..blocks).filter(|&block| group(block) != group(block - 1)).collect();
         assert_eq!(moves, expected);
-        // It moves to the next group each time.
+        // The file moves to the next group each time.
         let groups: Vec<u32> = [0].iter().chain(expected).map(|&block| group(block)).collect();
         assert_eq!(groups, (1..=expected.len() as u32 + 1).collect::<Vec<u32>>());
     }

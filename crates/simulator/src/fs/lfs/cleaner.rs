@@ -25,7 +25,7 @@ pub(super) fn choose(log: &Log, policy: CleanerPolicy, most: u32, room: u64) -> 
             candidates.push((priority(log, policy, of), segment, of.live_bytes));
         }
     }
-    // Among equals, the lowest segment first.
+    // Segments of equal priority are sorted by their numbers.
     candidates.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
     let mut left = room;
     let fitting = candidates.into_iter().map_while(|(_, segment, live)| {
@@ -40,7 +40,7 @@ fn priority(log: &Log, policy: CleanerPolicy, of: Use) -> u128 {
     let (live, dead) = (u128::from(of.live_bytes), whole - u128::from(of.live_bytes));
     match policy {
         CleanerPolicy::Greedy => dead,
-        // Reading and writing nothing is free.
+        // To clean a segment without live blocks costs neither a read nor a write.
         CleanerPolicy::CostBenefit { .. } if of.live_bytes == 0 => u128::MAX,
         CleanerPolicy::CostBenefit { age_limit_permille } => {
             let blocks = u64::from(log.layout.segments) * u64::from(log.layout.blocks_per_segment());

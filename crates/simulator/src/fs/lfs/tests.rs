@@ -54,7 +54,7 @@ struct Model {
     cleaned: u64,
 }
 
-/// Percent of the writes that go to this percent of the files.
+/// The hot files: their percentage of all files, and their percentage of the writes.
 #[derive(Clone, Copy)]
 struct Hot {
     files: u64,
