@@ -9,6 +9,12 @@ use crate::blktrace::parse::LAST_SECTOR;
 /// The name of the format.
 pub(super) const NAME: &str = "ftrace text";
 
+/// The comment with the number of events in the buffer, and the number of those that the kernel wrote there.
+const COUNTS: &str = "entries-in-buffer/entries-written:";
+
+/// The error of a trace whose counts differ.
+const OVERWRITTEN: &str = "the kernel wrote more events than its buffer held, and overwrote the oldest";
+
 /// The events, each with its stage.
 const EVENTS: [(&str, EventStage); 3] = [
     (": block_bio_queue: ", EventStage::Queued),
@@ -23,8 +29,8 @@ pub(super) fn is_first(text: &str) -> bool {
 
 /// Parses a line, as in `dd-7 [001] ..... 12.000345: block_rq_issue: 7,0 WS 4096 () 8 + 8 none,0,0 [dd]`.
 pub(super) fn line(text: &str) -> Result<Line<'_>, &'static str> {
-    if text.starts_with('#') {
-        return Ok(Line::Skipped);
+    if let Some(comment) = text.strip_prefix('#') {
+        return if is_overwritten(comment) { Err(OVERWRITTEN) } else { Ok(Line::Skipped) };
     }
     if text.starts_with("CPU:") && text.contains("LOST") {
         return Err("the kernel lost events here");
@@ -64,6 +70,12 @@ pub(super) fn line(text: &str) -> Result<Line<'_>, &'static str> {
     }
     bytes_of(sectors).ok_or("the request size is too large")?;
     Ok(Line::Event(device, TraceEvent { at, stage, kind, sector, sectors }))
+}
+
+/// True if the comment has counts that differ, as in ` entries-in-buffer/entries-written: 40/90   #P:2`.
+fn is_overwritten(comment: &str) -> bool {
+    let counts = comment.trim_start().strip_prefix(COUNTS).and_then(|rest| rest.split_whitespace().next());
+    counts.and_then(|counts| counts.split_once('/')).is_some_and(|(held, written)| held != written)
 }
 
 /// The text before the event, its stage and its fields. The name of a process is too short to contain an event.

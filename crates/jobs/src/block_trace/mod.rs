@@ -12,7 +12,9 @@
 //!      line;
 //!   4. at most [`MOST_REQUESTS`] requests; a longer trace is an error, because its beginning alone predicts nothing;
 //!   5. requests that are in flight at the end are left out and counted. If there are many, completions are missing,
-//!      and that is an error. Discards and other commands are only counted.
+//!      and that is an error. Discards and other commands are only counted;
+//!   6. if the comments of ftrace or the sums of `blkparse` say that events are missing, that is an error. The rest of
+//!      the sums is not read.
 
 mod blkparse;
 mod ftrace;
@@ -88,8 +90,8 @@ enum EventStage {
 enum Line<'a> {
     /// A line without an event.
     Skipped,
-    /// No event follows.
-    End,
+    /// The sums of `blkparse` begin. No event follows.
+    Sums,
     /// An event of a device.
     Event(&'a str, TraceEvent),
     /// A whole request: its device, its issue, and the moment of its completion.
@@ -130,7 +132,7 @@ fn read_lines(
 ) -> io::Result<Result<ReadTrace, BadLine>> {
     let mut devices = Devices::default();
     let mut parse: Option<Parse> = None;
-    let (mut latest, mut bytes) = (0, Vec::new());
+    let (mut latest, mut bytes, mut is_in_sums) = (0, Vec::new(), false);
     for number in 1.. {
         let bad = |why: &str| Ok(Err(BadLine { number: Some(number), why: why.to_owned() }));
         bytes.clear();
@@ -147,6 +149,13 @@ fn read_lines(
         if text.is_empty() {
             continue;
         }
+        // 6.
+        if is_in_sums {
+            if blkparse::has_gaps(text) {
+                return bad("blkparse found gaps, so events are missing");
+            }
+            continue;
+        }
         if parse.is_none() {
             let Some((name, _, known)) = FORMATS.iter().find(|(_, is_first, _)| is_first(text)) else {
                 return bad("it is neither blkparse text nor MSR CSV nor ftrace text");
@@ -156,7 +165,10 @@ fn read_lines(
         let Some(line) = parse else { continue };
         let parsed = match line(text) {
             Ok(Line::Skipped) => continue,
-            Ok(Line::End) => break,
+            Ok(Line::Sums) => {
+                is_in_sums = true;
+                continue;
+            }
             Err(_) if bytes.last() != Some(&b'\n') => return bad("the trace ends within this line"),
             Err(why) => return bad(why),
             Ok(parsed) => parsed,
@@ -167,7 +179,7 @@ fn read_lines(
         let (device, event, completed) = match parsed {
             Line::Event(device, event) => (device, event, None),
             Line::Request(device, event, completed) => (device, event, Some(completed)),
-            Line::Skipped | Line::End => continue,
+            Line::Skipped | Line::Sums => continue,
         };
         if event.at < latest {
             return bad("it is earlier than the line before: the trace is not sorted by time");

@@ -72,7 +72,14 @@ fn damaged_traces_are_refused_with_the_line() {
         lines.join("\n") + "\n"
     };
     let lost = FTRACE.replace("    kworker/1:1H-70 ", "CPU:1 [LOST 12 EVENTS]\n    kworker/1:1H-70 ");
+    // The ring buffer of the kernel was full.
+    let overwritten = FTRACE.replace("written: 14/14 ", "written: 14/1310720 ");
+    // The sums come after the last event.
+    let gaps = BLKPARSE.replace("Skips: 0 forward", "Skips: 1,043 forward");
+    let sums = 1 + BLKPARSE.lines().position(|line| line.starts_with("Skips:")).expect("sums");
     for (text, expected) in [
+        (&*overwritten, "line 3: the kernel wrote more events than its buffer held"),
+        (&gaps, &format!("line {sums}: blkparse found gaps")),
         (no_newline, "line 22: the trace ends within this line"),
         (cut, "line 22: the trace ends within this line"),
         (&swapped, "line 2: it is earlier than the line before"),
