@@ -32,11 +32,9 @@ const MEMORY_SHARE: u64 = 16;
 /// The smallest buffer of a processor: the kernel's default is 1.4 MB (Documentation/trace/ftrace.rst).
 const SMALLEST: Bytes = Bytes::mib(1);
 
-/// The events of requests (include/trace/events/block.h).
-const REQUEST_EVENTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
-
-/// The event of a bio. Its device can be a partition.
-const BIO_EVENT: &str = "block_bio_queue";
+/// The events of requests and bios (include/trace/events/block.h). A bio of a partition has the number and the sector
+/// of the disk, too (`bio_dev` in include/linux/bio.h, `blk_partition_remap` in block/blk-core.c).
+const EVENTS: [&str; 3] = ["block_rq_issue", "block_rq_complete", "block_bio_queue"];
 
 /// The bits of the minor number in the kernel's own form of a device number (include/linux/kdev_t.h, MINORBITS).
 const MINOR_BITS: u32 = 20;
@@ -131,7 +129,7 @@ impl BlockRecorder {
     /// Prepares a recorder of the device below a device.
     pub fn new(top: &Device) -> Result<BlockRecorder, NotRecorded> {
         let device = lowest(top)?;
-        let numbers = numbers(&device).ok_or(NotRecorded::NoDevice)?;
+        let number = number(&device).ok_or(NotRecorded::NoDevice)?;
         let instance = Tracefs::open().and_then(Tracefs::instance).map_err(NotRecorded::NoTracer)?;
         let set = |what: &str, value: &str| {
             instance.set(what, value).map_err(|source| NotRecorded::Setting { what: what.to_owned(), source })
@@ -139,12 +137,9 @@ impl BlockRecorder {
         set("tracing_on", "0")?;
         set("trace_clock", "mono")?;
         set("buffer_size_kb", &(buffer(Host::this()).0 >> 10).to_string())?;
-        let (disk, partitions) = numbers;
-        for event in REQUEST_EVENTS {
-            set(&format!("events/block/{event}/filter"), &format!("dev == {disk}"))?;
+        for event in EVENTS {
+            set(&format!("events/block/{event}/filter"), &format!("dev == {number}"))?;
         }
-        let all: Vec<String> = std::iter::once(disk).chain(partitions).map(|one| format!("dev == {one}")).collect();
-        set(&format!("events/block/{BIO_EVENT}/filter"), &all.join(" || "))?;
         Ok(BlockRecorder { top: top.clone(), device, instance, state: State::Idle })
     }
 
@@ -217,7 +212,7 @@ impl BlockRecorder {
 
 /// The switches of the events, files in the instance.
 fn switches() -> impl Iterator<Item = String> {
-    REQUEST_EVENTS.into_iter().chain([BIO_EVENT]).map(|event| format!("events/block/{event}/enable"))
+    EVENTS.into_iter().map(|event| format!("events/block/{event}/enable"))
 }
 
 /// The buffer of one processor.
@@ -243,11 +238,9 @@ fn lowest(top: &Device) -> Result<Device, NotRecorded> {
     Err(NotRecorded::NoDevice)
 }
 
-/// The numbers of a disk and of its partitions, in the kernel's own form.
-fn numbers(disk: &Device) -> Option<(u64, Vec<u64>)> {
-    // The folder of a partition has its name, not its number.
-    let number = |device: &Device| kernel_number(read_limited::of_the_kernel(device.sys.join("dev")).ok()?.trim());
-    Some((number(disk)?, disk.partitions().iter().filter_map(number).collect()))
+/// The number of a device, in the kernel's own form.
+fn number(device: &Device) -> Option<u64> {
+    kernel_number(read_limited::of_the_kernel(device.sys.join("dev")).ok()?.trim())
 }
 
 /// Converts `7:1` to the kernel's own form of a device number.
@@ -288,16 +281,11 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_and_its_partitions_have_numbers() {
+    fn a_device_has_a_number() {
         let sys = tempfile::tempdir().expect("a scratch folder");
-        let files = [("dev", "8:16\n"), ("sdb1/dev", "8:17\n"), ("sdb1/partition", "1\n"), ("queue/iostats", "1\n")];
-        for (file, text) in files {
-            let path = sys.path().join(file);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
-            fs::write(path, text).expect("a file");
-        }
+        fs::write(sys.path().join("dev"), "8:16\n").expect("a file");
         let disk = Device { name: "sdb".to_owned(), sys: sys.path().to_owned() };
-        assert_eq!(numbers(&disk), Some(((8 << 20) | 16, vec![(8 << 20) | 17])));
+        assert_eq!(number(&disk), Some((8 << 20) | 16));
     }
 
     #[test]
