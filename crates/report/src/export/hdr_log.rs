@@ -6,9 +6,10 @@ use stats::{Cell, Document, Round, RoundOperation};
 /// Nanoseconds in the unit of the column `Interval_Max`, a millisecond.
 const MILLISECOND: f64 = 1e6;
 
-/// Returns the log of some runs. Times count from the start of the first.
+/// Returns the log of some runs, in any order. Times count from the earliest start, because none may be negative.
 pub fn log(runs: &[(String, Document)]) -> String {
-    let start = runs.first().map_or(0.0, |(_, document)| document.run.started_unix_s);
+    let starts = runs.iter().map(|(_, document)| document.run.started_unix_s);
+    let start = starts.reduce(f64::min).unwrap_or(0.0);
     let mut text = String::from("#[Logged by diskperf; a start is the sum of the times of the rounds before]\n");
     text += "#[Histogram log format version 1.3]\n";
     text += &format!("#[StartTime: {start:.3} (seconds since epoch)]\n");
@@ -52,7 +53,7 @@ fn tag(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use stats::{Latencies, OperationKind, Provenance};
+    use stats::{Latencies, OperationKind, Provenance, RunInfo};
     use units::Nanos;
 
     use super::*;
@@ -73,6 +74,24 @@ mod tests {
         let text = lines("a", &cell, 10.0);
         let starts: Vec<&str> = text.lines().filter_map(|line| line.split(',').nth(1)).collect();
         assert_eq!(starts, ["12.000", "14.000"], "{text}");
+    }
+
+    #[test]
+    fn no_run_begins_before_the_log() {
+        let run = |started_unix_s| {
+            let mut latencies = Latencies::default();
+            latencies.record(Nanos(1000));
+            let operations = vec![RoundOperation::new(OperationKind::Read, true, &latencies)];
+            let rounds = vec![Round { round: 1, returned_s: 2.0, operations, ..Round::default() }];
+            let cells = vec![Cell { rounds, ..Cell::named(Provenance::Measured, "io", "randread", "randread", "a") }];
+            let run = RunInfo { started_unix_s, ..RunInfo::default() };
+            Document { schema: stats::SCHEMA.to_owned(), run, cells, errors: Vec::new() }
+        };
+        let text = log(&[("late".to_owned(), run(150.0)), ("early".to_owned(), run(100.0))]);
+        let starts: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("Tag=")).filter_map(|line| line.split(',').nth(1)).collect();
+        assert_eq!(starts, ["50.000", "0.000"], "{text}");
+        assert!(text.contains("#[StartTime: 100.000 "), "{text}");
     }
 
     #[test]
