@@ -45,6 +45,8 @@ pub enum Reason {
     FewOperations(&'static str),
     /// A rate changed its level, so the spread of the rounds forecasts nothing.
     Step,
+    /// Burst credits may have come back while a target rested, and raised its rate by more than the verdict allows.
+    Credits,
 }
 
 impl Reason {
@@ -88,6 +90,7 @@ impl fmt::Display for Reason {
             Reason::NoLatencies(run) => write!(out, "{run} has no such latencies of its rounds"),
             Reason::FewOperations(run) => write!(out, "a round of {run} has too few operations for the percentile"),
             Reason::Step => out.write_str("a rate changed its level"),
+            Reason::Credits => out.write_str("burst credits may have come back"),
         }
     }
 }

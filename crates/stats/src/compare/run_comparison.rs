@@ -150,7 +150,7 @@ pub struct ComparedCell {
     /// Number of rounds that the run with fewer rounds lacks before anything can be decided.
     pub missing_rounds: u32,
     /// Estimated number of rounds of each run that would decide it, from the spread of these rounds; null if it is
-    /// decided, or if the number is too large to report.
+    /// decided, if more rounds cannot decide it, or if the number is too large to report.
     pub needed_rounds: Option<u32>,
     /// Explanation by the bottlenecks and devices of both runs, or the reason why nothing can be decided; null if there
     /// is none.
@@ -416,6 +416,8 @@ fn compared_cell(
     let finding = found.as_ref().map_or(Verdict::NotMeasured, |(_, judged)| judged.verdict);
     // More rounds do not make a result trusted.
     let is_open = finding == Verdict::Undecided && found.as_ref().is_some_and(|(found, _)| found.void.is_none());
+    // Nor do they rule out burst credits.
+    let is_masked = found.as_ref().is_some_and(|(_, judged)| judged.is_masked);
     let needed = |(found, judged): &(&Found, Judged)| {
         found.series[0].needed(&found.series[1], judged.estimate.confidence, margin).map(|rounds| rounds as u32)
     };
@@ -443,23 +445,24 @@ fn compared_cell(
         finding,
         matters: found.as_ref().is_some_and(|(_, judged)| judged.matters),
         missing_rounds: missing as u32,
-        needed_rounds: found.as_ref().filter(|_| is_open && !has_step).and_then(needed),
-        why: found.as_ref().and_then(|(found, _)| why(found, finding, then, now)),
+        needed_rounds: found.as_ref().filter(|_| is_open && !has_step && !is_masked).and_then(needed),
+        why: found.as_ref().and_then(|(found, judged)| why(found, judged, then, now)),
         marks: codes(then.marks.iter().chain(&now.marks)),
         unguarded: None,
     }
 }
 
 /// Returns the explanation of a finding, or the reason why nothing can be decided.
-fn why(found: &Found, finding: Verdict, then: &Cell, now: &Cell) -> Option<String> {
+fn why(found: &Found, judged: &Judged, then: &Cell, now: &Cell) -> Option<String> {
     if let Some(reason) = &found.void {
         return Some(reason.to_string());
     }
     let is_blind = then.is_unverified() && now.is_unverified();
-    let because = if finding.is_difference() {
+    let because = if judged.verdict.is_difference() {
         why_of(NAMES, then, now)
     } else {
-        Reason::idle(found.series.iter().map(Series::idle).sum()).map(|reason| reason.to_string())
+        let idle = Reason::idle(found.series.iter().map(Series::idle).sum());
+        idle.or(judged.is_masked.then_some(Reason::Credits)).map(|reason| reason.to_string())
     };
     let parts: Vec<String> = is_blind.then(|| "unverified in both".to_owned()).into_iter().chain(because).collect();
     (!parts.is_empty()).then(|| parts.join("; "))

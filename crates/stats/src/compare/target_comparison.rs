@@ -437,13 +437,14 @@ impl Compared {
             verdict,
             faster,
             matters: judged.matters,
-            // More rounds do not make a result trusted, nor measure a missing test.
-            more_rounds: if is_trusted && !has_step { needed() } else { None },
+            // More rounds do not make a result trusted, nor measure a missing test, nor rule out burst credits.
+            more_rounds: if is_trusted && !has_step && !judged.is_masked { needed() } else { None },
             why: match verdict {
                 TargetVerdict::Faster => cells.and_then(|(first, second)| why(first, second)),
                 _ => {
                     let step = (is_trusted && *has_step).then_some(Reason::Step);
-                    let reasons = reasons.iter().cloned().chain(step).chain(Reason::idle(pairs.idle()));
+                    let credits = (is_trusted && judged.is_masked).then_some(Reason::Credits);
+                    let reasons = reasons.iter().cloned().chain(step).chain(credits).chain(Reason::idle(pairs.idle()));
                     let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();
                     (!reasons.is_empty()).then(|| reasons.join("; "))
                 }

@@ -24,7 +24,8 @@
 //!      second is reached earlier only by large effects. At least six pairs are needed, or five rounds of each separate
 //!      run.
 //!   7. A rate can be too high because a burst credit came back while its setup rested. The bounds of that error widen
-//!      the interval. More rounds do not reduce them, so they do not prolong the measuring.
+//!      the interval. More rounds do not reduce them, so they do not prolong the measuring. If they would leave even a
+//!      narrow interval undecided, there is no forecast of rounds.
 //!   8. A round without any work has no logarithm. Leaving it out would call a setup fast that stood still. So such a
 //!      round leaves everything undecided.
 
@@ -109,6 +110,8 @@ pub struct Judged {
     pub matters: bool,
     /// True if the interval is so narrow that more pairs are useless.
     pub is_narrow: bool,
+    /// True if it is undecided, and the bounds of the systematic error would leave it so with a narrow interval, too.
+    pub is_masked: bool,
 }
 
 impl Judged {
@@ -295,12 +298,15 @@ impl LogRatio {
         let half = self.half_width(confidence);
         // 7
         let (low, high) = (|half: f64| mean - half - self.bias.below, |half: f64| mean + half + self.bias.above);
-        let verdict = match half.filter(|_| is_enough) {
-            Some(half) if low(half) > -margin && high(half) < margin => Verdict::Same,
-            Some(half) if low(half) > 0.0 => Verdict::Faster,
-            Some(half) if high(half) < 0.0 => Verdict::Slower,
-            Some(_) | None => Verdict::Undecided,
+        let verdict_at = |half: f64| match half {
+            half if low(half) > -margin && high(half) < margin => Verdict::Same,
+            half if low(half) > 0.0 => Verdict::Faster,
+            half if high(half) < 0.0 => Verdict::Slower,
+            _ => Verdict::Undecided,
         };
+        let verdict = half.filter(|_| is_enough).map_or(Verdict::Undecided, verdict_at);
+        let is_biased = self.bias != Bias::default();
+        let is_masked = is_biased && [verdict, verdict_at(narrow(mean, margin))] == [Verdict::Undecided; 2];
         let is_beyond = |half: Option<f64>| half.is_some_and(|half| low(half) > margin || high(half) < -margin);
         Judged {
             estimate: Estimate {
@@ -312,6 +318,7 @@ impl LogRatio {
             verdict,
             matters: verdict.is_difference() && is_beyond(half) && is_beyond(self.half_width(REASON.max(confidence))),
             is_narrow: is_enough && half.is_some_and(|half| half <= narrow(mean, margin)),
+            is_masked,
         }
     }
 }
@@ -408,13 +415,21 @@ mod tests {
         assert_eq!((plain.estimate.ratio, plain.is_narrow), (wide.estimate.ratio, wide.is_narrow));
         assert_eq!((wide.verdict, wide.matters), (Verdict::Faster, true));
         let (near, far) = (biased(0.3, 0.26, 0.0), biased(0.3, 0.31, 0.0));
-        assert_eq!((near.verdict, near.matters), (Verdict::Faster, false));
-        assert_eq!(far.verdict, Verdict::Undecided);
+        assert_eq!((near.verdict, near.matters, near.is_masked), (Verdict::Faster, false, false));
+        assert_eq!((far.verdict, far.is_narrow, far.is_masked), (Verdict::Undecided, true, true));
         assert_eq!(biased(-0.3, 0.0, 0.31).verdict, Verdict::Undecided);
         assert_eq!(
             (biased(0.0, 0.02, 0.02).verdict, biased(0.0, 0.06, 0.0).verdict),
             (Verdict::Same, Verdict::Undecided)
         );
+        // More rounds decide a wide interval only if the bounds are small.
+        let noisy = |bound: f64| {
+            let pairs = Pairs::of_logs([-0.1, 0.1].repeat(3)).with_bias(Bias { below: bound, above: bound });
+            let judged = judge(&[pairs], MARGIN)[0];
+            (judged.verdict, judged.is_masked)
+        };
+        let expected = [false, false, true].map(|is_masked| (Verdict::Undecided, is_masked));
+        assert_eq!([0.0, 0.02, 0.03].map(noisy), expected);
     }
 
     /// The same for separate runs.

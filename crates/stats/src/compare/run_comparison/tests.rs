@@ -89,6 +89,17 @@ fn runs_are_compared_by_their_last_level() {
     assert_eq!(open.unguarded, Some(Reason::WarnedIn("new", MarkCode::Step)));
 }
 
+/// The rates are equal, but credits that came back during the rests may have raised either by a fifth.
+#[test]
+fn burst_credits_are_a_reason_that_no_round_removes() {
+    let mut cell = cell("a", "read", 1, &[100, 101, 99, 100, 102]);
+    assert_eq!(one(&cell, &cell).finding, Verdict::Same);
+    cell.rounds.iter_mut().for_each(|round| round.rested_s = Some(0.2));
+    let masked = one(&cell, &cell);
+    assert_eq!((masked.finding, masked.missing_rounds, masked.needed_rounds), (Verdict::Undecided, 0, None));
+    assert_eq!(masked.why.as_deref(), Some("burst credits may have come back"));
+}
+
 #[test]
 fn what_is_simulated_is_exact_where_no_round_differs_from_another() {
     let of = |rates: &[u64]| Cell { provenance: Provenance::Simulated, ..cell("a", "read", 1, rates) };

@@ -105,6 +105,21 @@ fn a_round_in_which_one_did_nothing_is_said_and_decides_nothing() {
     assert_eq!(said(&cells)[0].why.as_deref(), Some("no operation in 7 rounds"));
 }
 
+/// The rates are equal, but credits that came back during the rests may have raised either by a fifth.
+#[test]
+fn burst_credits_are_a_reason_that_no_round_removes() {
+    let mut cells = ["a", "b"].map(|target| cell(target, "commit", &[100; 6]));
+    let said = |cells: &[Cell]| {
+        let rows = rows(cells, &["a", "b"]);
+        compare(&rows, every_two(2), None, 0.05)[0].comparison(&rows, &["a", "b"], String::new(), 0.05)
+    };
+    assert_eq!(said(&cells).verdict, TargetVerdict::Same);
+    cells.iter_mut().flat_map(|cell| &mut cell.rounds).for_each(|round| round.rested_s = Some(0.2));
+    let masked = said(&cells);
+    assert_eq!((masked.verdict, masked.more_rounds), (TargetVerdict::Undecided, None));
+    assert_eq!(masked.why.as_deref(), Some("burst credits may have come back"));
+}
+
 /// One rate is twice the other, and only the visibility of the devices decides whether that counts.
 #[test]
 fn unverified_results_decide_only_among_themselves() {
