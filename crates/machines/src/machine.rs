@@ -117,6 +117,15 @@ impl Machine {
         if found { Ok(()) } else { Err(unknown(place, self.names())) }
     }
 
+    /// True if a setting that was applied still holds: no later one set its field again or replaced its part. A setting
+    /// that chooses a part always holds.
+    pub fn has(&self, key: &str, value: &str) -> bool {
+        let is_it =
+            |typed: &str| typed.split_once('=').is_some_and(|(one, other)| (one.trim(), other.trim()) == (key, value));
+        let mut fields = self.parts.iter().flat_map(|part| &part.fields);
+        !key.contains('.') || fields.any(|field| field.is_typed() && is_it(&field.from))
+    }
+
     /// Returns the machine with only the file system of this index: what a program needs.
     pub fn with_file_system(&self, index: usize) -> Machine {
         let chosen = self.parts(Kind::FileSystem).nth(index);

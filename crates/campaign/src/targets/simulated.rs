@@ -52,7 +52,7 @@ impl Simulated {
             machine.set(piece)?;
             settings.extend(piece.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())));
         }
-        settings.retain(|(key, _)| key != FILE_SYSTEM);
+        settings.retain(|(key, value)| key != FILE_SYSTEM && machine.has(key, value));
         let machine = machine.with_file_system(0);
         Ok(Simulated::Described(Box::new(Described { machine, settings })))
     }
@@ -186,5 +186,18 @@ impl Described {
         let file_system = &description.file_systems[0];
         let computer = Computer::new(&description, file_system, programs, chance);
         computer.map_err(|invalid| self.machine.impossible(&invalid, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_replaced_part_are_left_out() {
+        let read = Simulated::read("vax780-sc780,drive.rpm=1800,drive=ra81,drive.heads=10").expect("a machine");
+        let Simulated::Described(described) = read else { panic!("it has parts") };
+        let keys: Vec<&str> = described.settings.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["drive", "drive.heads"]);
     }
 }

@@ -65,6 +65,8 @@ pub enum ArgumentError {
     NothingToDraw,
     #[error("this sweep has more than {0} rows")]
     TooManyRows(usize),
+    #[error("--set {0}: no part of the sweep has this field")]
+    LostSetting(String),
     #[error("--part needs --sweep")]
     PartOfNoSweep,
     #[error("--part needs --format csv")]
@@ -139,6 +141,7 @@ impl ArgumentError {
             ArgumentError::TooManyRows(_) => {
                 usage("sweep fewer fields, or use a larger step; --format csv takes a million rows")
             }
+            ArgumentError::LostSetting(_) => usage("leave it out, or sweep a part that has the field"),
             ArgumentError::PartOfNoSweep => usage("name what is swept: --sweep FIELD=VALUES"),
             ArgumentError::PartWithoutCsv => usage("add --format csv"),
             ArgumentError::StoresNoCsvSweep => usage("leave --store and --name out, or leave --format csv out"),

@@ -33,8 +33,6 @@ pub struct Request<'a> {
     /// The machine as typed.
     name: &'a str,
     tests: Tests,
-    /// The settings of all points.
-    settings: Vec<(String, String)>,
     /// The numbers of drives, ascending.
     drives: Vec<usize>,
     /// The points of the sweep.
@@ -49,9 +47,15 @@ impl<'a> Request<'a> {
             None => Tests::Preset(arguments.preset),
         };
         let (machine, settings) = machine(name, arguments)?;
-        let settings = last_of_each(settings.iter().filter_map(|typed| pair(typed)));
-        let points = Points::new(machine, &arguments.sweeps, most).ok_or(ArgumentError::TooManyRows(most))?;
-        Ok(Request { arguments, name, tests, settings, drives: arguments.drives(), points })
+        let settings = settings.iter().filter_map(|typed| pair(typed)).collect();
+        let points = Points::new(machine, settings, &arguments.sweeps, most).ok_or(ArgumentError::TooManyRows(most))?;
+        // A machine may lack the preset's settings, but not yours.
+        let is_typed =
+            |key: &str| arguments.settings.iter().filter_map(|typed| pair(typed)).any(|(typed, _)| typed == key);
+        if let Some(key) = points.lost()?.into_iter().find(|key| is_typed(key)) {
+            return Err(ArgumentError::LostSetting(key.to_owned()).into());
+        }
+        Ok(Request { arguments, name, tests, drives: arguments.drives(), points })
     }
 
     /// The alternatives of these points, and their targets. An error if the machine of a point is impossible.
@@ -60,8 +64,7 @@ impl<'a> Request<'a> {
         let together = self.arguments.preset.together;
         let most_drives = self.drives.last().copied().unwrap_or(1);
         for point in points {
-            let (machine, swept) = self.points.point(point)?;
-            let settings: Vec<(String, String)> = last_of_each(self.settings.iter().cloned().chain(swept));
+            let (machine, settings) = self.points.point(point)?;
             // Only the table of 1983 has a half for each file system; other tables use the first file system. A machine
             // without any is laid out once, so that the check refuses it.
             let file_systems = if together { machine.parts(Kind::FileSystem).count().max(1) } else { 1 };
@@ -117,16 +120,6 @@ pub fn machine(name: &str, arguments: &SimulateArguments) -> Result<(Machine, Ve
     let settings: Vec<String> = preset.into_iter().chain(arguments.settings.iter().cloned()).collect();
     settings.iter().try_for_each(|setting| machine.set(setting))?;
     Ok((machine, settings))
-}
-
-/// The settings without those that a later one replaces.
-fn last_of_each(settings: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
-    let mut last: Vec<(String, String)> = Vec::new();
-    for (key, value) in settings {
-        last.retain(|(known, _)| *known != key);
-        last.push((key, value));
-    }
-    last
 }
 
 /// Splits `drive.rpm=3600`. `None` for a setting that chooses a file system: that is another parameter of a cell.

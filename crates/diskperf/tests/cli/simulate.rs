@@ -177,6 +177,11 @@ fn impossible_simulations_are_refused() {
     refuses(&["simulate", "vax780-sc780", "--sweep", "drive.heads=0..2"], &["drive.heads=0: drive.heads: 0 is not"]);
     let cube = ["--sweep", "drive.heads=1..100", "--sweep", "drive.cylinders=100..200"];
     refuses(&[&["simulate", "vax780-sc780"][..], &cube].concat(), &["more than 10000 rows"]);
+    let lost = ["--set", "controller.response=2", "--sweep", "controller=sc750"];
+    refuses(
+        &[&["simulate", "vax750-uda50"][..], &lost].concat(),
+        &["--set controller.response: no part of the sweep has this field", "hint: "],
+    );
     refuses(&["simulate", "vax780-sc780", "--phases", "0"], &["0"]);
     let json = diskperf(&["simulate", "vax", "--json"]);
     assert_eq!(json.status, Some(2));
