@@ -106,18 +106,23 @@ impl Sizes {
         }
     }
 
-    /// The sizes for each of several hosts that share the room for these. Times stay.
-    pub fn divided(&self, hosts: u64) -> Sizes {
-        let bytes = |bytes: u64, least: u64| (bytes / hosts / BLOCK * BLOCK).max(least);
-        let count = |count: u32, least: u32| u32::try_from(u64::from(count) / hosts).unwrap_or(count).max(least);
-        let least = Sizes::SMALLEST;
+    /// The sizes for each of several hosts that share the room for these, but none below `least`: a given size stays.
+    /// Times stay too.
+    pub fn divided(&self, hosts: u64, least: &Sizes) -> Sizes {
+        let part = |kind: SizeKind| {
+            let part = kind.amount(self) / hosts;
+            // Four significant bits, as in `with_amount`, which would otherwise exceed the part.
+            let grain: u64 = 1 << part.max(1).ilog2().saturating_sub(3);
+            (part / grain * grain).max(kind.amount(least))
+        };
+        let count = |kind: SizeKind| u32::try_from(part(kind)).unwrap_or(u32::MAX);
         Sizes {
-            large: bytes(self.large, least.large),
-            spots: bytes(self.spots, least.spots),
-            copied: bytes(self.copied, least.copied),
-            small_calls: bytes(self.small_calls, least.small_calls),
-            files: count(self.files, least.files),
-            records: count(self.records, least.records),
+            large: part(SizeKind::Large),
+            spots: part(SizeKind::Spots),
+            copied: part(SizeKind::Copied),
+            small_calls: part(SizeKind::SmallCalls),
+            files: count(SizeKind::Files),
+            records: count(SizeKind::Records),
             random: self.random,
         }
     }
@@ -211,6 +216,25 @@ mod tests {
         }
         assert_eq!(SizeKind::Files.with_amount(&Sizes::SMALLEST, 200).files, 208);
         assert_eq!(SizeKind::Files.with_amount(&Sizes::SMALLEST, 5).files, 5);
+    }
+
+    #[test]
+    fn divided_sizes_are_whole_calls_and_given_sizes_stay() {
+        // The user gives this size: it is both the largest and the smallest one.
+        let given = |sizes: &Sizes| Sizes { large: 1000 << 20, ..*sizes };
+        for hosts in 1..=64 {
+            for sizes in [Sizes::LARGEST, Sizes::WITHOUT_FLOOR] {
+                let divided = sizes.divided(hosts, &Sizes::SMALLEST);
+                assert!(divided.large.is_multiple_of(8192), "{hosts}: {divided:?}");
+                for kind in SizeKind::ALL {
+                    assert!(kind.amount(&divided) <= kind.amount(&sizes) / hosts, "{kind:?} {hosts}: {divided:?}");
+                    assert_eq!(kind.with_amount(&divided, kind.amount(&divided)), divided, "{kind:?} {hosts}");
+                }
+                let kept = given(&sizes).divided(hosts, &given(&Sizes::SMALLEST));
+                assert_eq!(kept, given(&divided), "{hosts}");
+            }
+        }
+        assert_eq!(Sizes::SMALLEST.divided(2, &Sizes::SMALLEST), Sizes::SMALLEST);
     }
 
     #[test]

@@ -418,7 +418,7 @@ impl Piped {
             && !self.shared.is_empty()
         {
             let hosts = self.hosts.len() as u64;
-            fit.limits.largest = fit.limits.largest.divided(hosts);
+            fit.limits.largest = fit.limits.largest.divided(hosts, &fit.limits.smallest);
             fit.limits.written = fit.limits.written.map(|bytes| bytes / hosts);
         }
         Ok(())

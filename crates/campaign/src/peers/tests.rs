@@ -154,3 +154,26 @@ fn an_error_that_only_another_host_has_ends_the_run_with_its_words() {
     assert_eq!((fault.to_string().as_str(), fault.hint().as_deref()), ("host n1: no pipe", Some("try")));
     assert_eq!(fault.exit(), units::Exit::Failed);
 }
+
+#[test]
+fn hosts_that_share_a_directory_divide_its_room_but_not_a_given_size() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["x", "y"] {
+        std::fs::create_dir(folder.path().join(name)).expect("a folder of a host");
+    }
+    let argument: crate::targets::TargetArgument = folder.path().to_str().expect("UTF-8").to_owned().into();
+    let targets = [Target::resolve(&argument).expect("a target")];
+    let (size, max_write) = (Some(units::Bytes::kib(1000)), Some(units::Bytes(1 << 30)));
+    let resolved = RunRequest { size, max_write, ..RunRequest::main_job() }.resolve().expect("the tests");
+    let mut plan = crate::request::planning::plan(&resolved, &targets).expect("a plan");
+    let before = plan.limits().expect("limits");
+    let (fine, seen) = (got(&[b"null", b"null"]), text(&[[true, true]]));
+    let names = got(&[&text(&["x"]), &text(&["y"])]);
+    let (mut peers, _) = first_of_two(&[fine.clone(), names, got(&[&seen, &seen]), fine]);
+    peers.compare_targets(&targets, &mut plan).expect("a shared directory");
+    assert_eq!(peers.shared().len(), 1);
+    let after = plan.limits().expect("limits");
+    assert_eq!((after.largest.large, after.largest.spots), (before.largest.large, before.largest.spots));
+    assert_eq!(after.largest.copied, before.largest.copied / 2);
+    assert_eq!(after.written, before.written.map(|bytes| bytes / 2));
+}
