@@ -7,7 +7,6 @@ use rustix::io::Errno;
 use workload::{PositionedIo, Reason};
 
 use crate::observe::mount;
-use crate::sys::read_limited;
 
 /// Returns the reason for an error number, in the words that the simulator uses too.
 #[cold]
@@ -98,8 +97,7 @@ fn block(file: BorrowedFd) -> u64 {
 /// Logical block size of the device under a regular file, in bytes, from /sys.
 fn logical_block(file: BorrowedFd) -> Option<u64> {
     let device = mount::numbered(rustix::fs::fstat(file).ok()?.st_dev)?;
-    let text = read_limited::of_the_kernel(device.queue()?.join("logical_block_size")).ok()?;
-    text.trim().parse().ok()
+    device.logical_block_bytes().map(u64::from)
 }
 
 #[cfg(test)]

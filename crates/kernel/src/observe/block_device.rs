@@ -141,6 +141,12 @@ impl Device {
         Some(text.trim().to_owned())
     }
 
+    /// Bytes of a logical block, which direct I/O on it takes multiples of; for a partition, its disk's.
+    pub fn logical_block_bytes(&self) -> Option<u32> {
+        let text = read_limited::of_the_kernel(self.queue()?.join("logical_block_size")).ok()?;
+        text.trim().parse().ok()
+    }
+
     /// The I/O scheduler; for a partition, its disk's.
     pub fn scheduler(&self) -> Option<String> {
         let text = read_limited::of_the_kernel(self.queue()?.join("scheduler")).ok()?;

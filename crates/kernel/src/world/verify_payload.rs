@@ -60,13 +60,13 @@ fn is_altered(path: &Path, name: Name, seed: u64, samples: u64, room: &mut Pages
     if places == 0 {
         return Ok(false);
     }
-    let file = open(path)?;
+    let mut file = open(path)?;
     let samples = samples.min(places);
     for sample in 0..samples {
         // The first, the last, and evenly spaced ones between them.
         let place = if samples == 1 { 0 } else { sample * (places - 1) / (samples - 1) };
         let offset = place * STAMP_SPACING as u64;
-        let read = file.read_at(&mut room.bytes_mut()[..STAMP_SPACING], offset)?;
+        let read = read_sample(path, &mut file, &mut room.bytes_mut()[..STAMP_SPACING], offset)?;
         let found = &room.bytes()[..read.min(STAMP_BYTES)];
         // A copied file contains the stamps of its source, which is the first file of its program.
         if [name, Name::root(0)].iter().all(|name| found != stamp(identity(seed, *name), offset)) {
@@ -80,6 +80,18 @@ fn is_altered(path: &Path, name: Name, seed: u64, samples: u64, room: &mut Pages
 fn open(path: &Path) -> io::Result<File> {
     let past = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
     past.or_else(|_| File::open(path))
+}
+
+/// Reads at an offset of the open file. If these bytes are too short for direct I/O (`EINVAL`: devices with logical
+/// blocks above 4 KiB), this read and all later ones go through the page cache.
+fn read_sample(path: &Path, file: &mut File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    match file.read_at(bytes, offset) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            *file = File::open(path)?;
+            file.read_at(bytes, offset)
+        }
+        read => read,
+    }
 }
 
 /// The op name of a path below the program's folder: `f7`, `d3/f7`.
@@ -120,6 +132,18 @@ mod tests {
     fn intact_contents_pass() {
         for bytes in [0, 15, 16, 4096, 4100, 8192, 1_000_000] {
             assert_eq!(reason_in(&written(bytes).0, SEED), None, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn samples_too_short_for_direct_io_are_read_through_the_page_cache() {
+        let (_workspace, path) = written(8192);
+        let mut file = open(&path).expect("the file");
+        // A device has blocks of at least 512 bytes.
+        let mut bytes = [0; STAMP_BYTES];
+        for offset in [0, 4096] {
+            let read = read_sample(&path, &mut file, &mut bytes, offset).expect("a sample");
+            assert_eq!((read, bytes), (STAMP_BYTES, stamp(identity(SEED, Name::root(3)), offset)));
         }
     }
 
