@@ -106,6 +106,8 @@ pub enum CampaignError {
     FullToProbe { path: PathBuf, free: Bytes, needed: Bytes },
     #[error("{} is in memory, so a probe would not measure a device", .0.shown())]
     MemoryToProbe(PathBuf),
+    #[error("{holes} of {path} were never written, and reading holes does not reach the device", path = .path.shown())]
+    HolesToProbe { path: PathBuf, holes: Bytes },
 
     // Running.
     #[error(
@@ -204,6 +206,7 @@ impl CampaignError {
                 (Exit::Refused, Some("free some space, or name the device itself, which is only read".to_owned()))
             }
             CampaignError::MemoryToProbe(_) => usage("name a directory on a disk"),
+            CampaignError::HolesToProbe { .. } => usage("name the directory of the file, or its device"),
 
             CampaignError::ShortBudget { needs, .. } => {
                 // In units that a user would type.

@@ -24,10 +24,10 @@ use std::str::FromStr;
 use kernel::guard::Permission;
 use kernel::observe::block_device::Device;
 use kernel::observe::block_source::Storage;
-use kernel::observe::mount::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
+use kernel::observe::mount::{LEAST_BLOCK, Place, direct_alignment, is_under_dev, may_write, takes_direct};
 use kernel::provision::queue_tuning::Setting;
 use kernel::sys::name::{Shown, original};
-use kernel::{ImageFault, PathFault};
+use kernel::{ImageFault, PathFault, free_on};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
@@ -203,17 +203,22 @@ impl fmt::Display for Target {
 }
 
 impl Target {
-    /// Checks that the target exists and is of the right kind. Changes nothing.
+    /// Checks that the target exists, is of the right kind, and can be written. Changes nothing.
     pub fn resolve(argument: &TargetArgument) -> Result<Target, CampaignError> {
+        let target = Target::resolve_to_read(argument)?;
+        if let Site::Directory { path, .. } = &target.site {
+            writable(path)?;
+        }
+        Ok(target)
+    }
+
+    /// Resolves a target that is only read: a directory may be read-only.
+    pub fn resolve_to_read(argument: &TargetArgument) -> Result<Target, CampaignError> {
         let typed = &argument.typed;
         let mut tuning = argument.tune.as_ref().map_or_else(|| Ok(Vec::new()), |tune| keys::tuning(tune, typed))?;
         let site = match &argument.kind {
             TargetKind::Directory(path) if is_block_device(path) => Site::Device(Box::new(DeviceArgument::open(path)?)),
-            TargetKind::Directory(path) => {
-                let place = directory(path, typed)?;
-                writable(path)?;
-                Site::Directory { path: path.clone(), place }
-            }
+            TargetKind::Directory(path) => Site::Directory { path: path.clone(), place: directory(path, typed)? },
             TargetKind::Image(text) => {
                 let (image, settings) = keys::image(text, typed)?;
                 tuning = settings;
@@ -395,6 +400,16 @@ impl Target {
         }
     }
 
+    /// The fewest bytes that a file with data takes on the target, as far as known before anything is created.
+    pub fn block_bytes(&self) -> u64 {
+        let block = match &self.site {
+            Site::Image { image, .. } => image.spec(0).block,
+            Site::Volume(volume) => volume.spec.block,
+            _ => self.place().map(|place| Bytes(place.block_bytes)),
+        };
+        block.map_or(LEAST_BLOCK, |block| block.0.max(LEAST_BLOCK))
+    }
+
     /// Returns an error if the programs do not fit. They use `needed` bytes, and a twentieth is added for the metadata
     /// of the file system.
     pub fn check_room(&self, needed: u64) -> Result<(), CampaignError> {
@@ -419,9 +434,10 @@ impl Target {
             Site::Device(device) => return device.check_size(LEAST_DEVICE),
             Site::File { .. } => return Ok(()),
         };
-        let (free, path) = (Bytes(place.free_bytes), path.to_owned());
+        // Without a known free space, nothing is checked.
+        let Some(free) = free_on(place).map(Bytes).filter(|free| *free < needed) else { return Ok(()) };
+        let path = path.to_owned();
         match self.site {
-            _ if free >= needed => Ok(()),
             Site::Image { .. } => Err(ImageFault::NoRoom { directory: path, free, needed }.into()),
             _ => Err(PathFault::NoRoom { path, free, needed }.into()),
         }

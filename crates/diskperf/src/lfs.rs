@@ -110,10 +110,14 @@ pub struct Benchmark<'a> {
     pub line: &'a dyn Fn(&Phase, Nanos) -> String,
 }
 
-/// Refuses a benchmark that does not fit into the current directory. Asks if a benchmark is rarely meant to run there.
-pub fn check_room(bytes: u64, files: u64, is_agreed: bool) -> Result<(), Error> {
+/// The current directory, as a target.
+pub fn here() -> Result<Target, Error> {
     let Ok(argument) = HERE.parse();
-    let here = Target::resolve(&argument)?;
+    Ok(Target::resolve(&argument)?)
+}
+
+/// Refuses a benchmark that does not fit into the current directory. Asks if a benchmark is rarely meant to run there.
+pub fn check_room(here: &Target, bytes: u64, files: u64, is_agreed: bool) -> Result<(), Error> {
     here.check_room(bytes)?;
     if let Site::Directory { path, place } = &here.site {
         consent::ask_place(is_agreed, path, place)?;

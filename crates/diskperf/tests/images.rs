@@ -184,7 +184,7 @@ fn invalid_images_are_refused_with_the_reason() {
         ("image:ext4,size=64MiB,mkfs=-J device=x", 2, &["writes only to the target"]),
         ("image:ext4,size=64MiB,mkfs=/dev/loop0", 2, &["writes only to the target"]),
         ("image:ext4,size=64MiB,mount=frobnicate", 2, &["cannot mount ext4", "frobnicate"]),
-        ("image:ext4,size=2000TiB", 3, &["free; the image needs 2000 TiB", "dir="]),
+        ("image:ext4,size=2000TiB", 3, &["; the image needs 2000 TiB", "dir="]),
         ("image:ext4,dir=none", 2, &["there is no none"]),
         ("image:ext4,size=64MiB,tune=scheduler:frobnicate", 2, &["refuses scheduler:frobnicate", "none"]),
     ];
@@ -247,7 +247,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
     nothing_is_left(scratch.path());
 }
 
-/// Killed at random moments: while the file is written, while mkfs runs, while programs run.
+/// Runs are killed at random moments: while the file is written, while mkfs runs, while programs run.
 #[test]
 fn nothing_is_left_after_a_kill() {
     need_disk!("mkfs.ext4");

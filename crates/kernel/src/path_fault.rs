@@ -34,7 +34,7 @@ pub enum PathFault {
     WouldOverwriteDatabase(PathBuf),
     #[error("cannot read {path}: {}", message(source), path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{path} has {free} free; {needed} are needed", path = .path.shown())]
+    #[error("{path} has room for {free}; {needed} are needed", path = .path.shown())]
     NoRoom { path: PathBuf, free: Bytes, needed: Bytes },
     #[error("{path} has room for {free} more files; {needed} are needed", path = .path.shown())]
     NoFiles { path: PathBuf, free: u64, needed: u64 },
@@ -90,9 +90,10 @@ impl PathFault {
             PathFault::Unreadable { source, .. } => {
                 (Exit::Refused, hint_of(source).unwrap_or("name a file on a disk: this one cannot be read"))
             }
-            PathFault::NoRoom { .. } => {
-                (Exit::Refused, "free some space, or ask for less: diskperf run quick PATH --size 16MiB")
-            }
+            PathFault::NoRoom { .. } => (
+                Exit::Refused,
+                "free some space (on tmpfs, memory), or ask for less: diskperf run quick PATH --size 16MiB",
+            ),
             PathFault::NoFiles { .. } => (Exit::Refused, "ask for fewer files, or use another file system"),
         };
         (exit, hint.to_owned())

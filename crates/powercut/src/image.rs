@@ -131,6 +131,7 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Opt
     let tuned = tune(image, &tuning)?;
     let free = Place::under(image.path());
     let free = free.map_err(|source| PathFault::Unreadable { path: image.path().to_owned(), source })?.free_bytes;
+    let free = free.unwrap_or(u64::MAX);
     if free < Bounds::LEAST {
         return Err(VerifyFault::SmallImage { size: Bytes(free), needed: Bytes(Bounds::LEAST) }.into());
     }

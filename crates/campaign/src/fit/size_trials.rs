@@ -1,6 +1,7 @@
 //! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row.
 //! `size_choice` decides.
 
+use kernel::free_on;
 use runner::execution::{ExecutionResult, PhaseResult};
 use units::{Bytes, Nanos};
 use workload::Program;
@@ -105,26 +106,30 @@ fn largest(room: u64, files: u64) -> Sizes {
     Sizes { random: Sizes::LARGEST.random, ..fitting }
 }
 
-/// The bytes that files may occupy on a target; `None` if it needs none.
+/// The bytes that files may occupy on a target; `None` if it needs none, or if the free space of a directory is not
+/// known. Then only the bytes written limit the sizes.
 fn room(target: &Target) -> Option<u64> {
     match &target.site {
-        Site::Directory { place, .. } => Some(place.free_bytes / PART_OF_FREE),
+        Site::Directory { place, .. } => free_on(place).map(|free| free / PART_OF_FREE),
         // A third: on a small image, the file system needs much for its log and tables.
         Site::Image { image, host } => Some(match image.size {
             Some(size) => usable_bytes(target, size.0) / 3,
-            None => IN_IMAGE.0.min(host.free_bytes / PART_OF_FREE),
+            None => free_on(host).map_or(IN_IMAGE.0, |free| IN_IMAGE.0.min(free / PART_OF_FREE)),
         }),
         Site::Volume(volume) => Some(usable_bytes(target, volume.inspected.bytes()) / 3),
         Site::Device(_) | Site::File { .. } | Site::Simulated { .. } => None,
     }
 }
 
-/// The small files that may exist on a target at one time; `None` if it needs none, or if only its space limits them.
+/// The small files that may exist on a target at one time: each takes a block and an inode. `None` if it needs none, or
+/// if neither the room nor the number of files is known.
 fn most_files(target: &Target) -> Option<u64> {
-    match &target.site {
+    let room = room(target);
+    let inodes = match &target.site {
         Site::Directory { place, .. } => place.free_files.map(|files| files / PART_OF_FREE),
-        _ => room(target).map(|room| room / BYTES_PER_FILE),
-    }
+        _ => room.map(|room| room / BYTES_PER_FILE),
+    };
+    [room.map(|room| room / target.block_bytes()), inodes].into_iter().flatten().min()
 }
 
 /// A new file system has room for one file in this number of bytes: mkfs.ext4 makes an inode for every 16 KiB
@@ -391,6 +396,24 @@ mod tests {
         assert!(!lifted.is_given(SizeKind::Files));
         let small = limits(&Wishes { no_floor: true, ..wishes }, &here);
         assert!(!small.has_floor && small.largest.random == Sizes::WITHOUT_FLOOR.random, "{small:?}");
+    }
+
+    #[test]
+    fn a_directory_has_room_for_the_blocks_of_small_files() {
+        let directory = |free_bytes, block_bytes, free_files| {
+            let mut here = targets(&["."]).remove(0);
+            if let Site::Directory { place, .. } = &mut here.site {
+                place.file_system = Some("exfat".to_owned());
+                (place.free_bytes, place.block_bytes, place.free_files) = (free_bytes, block_bytes, free_files);
+            }
+            (room(&here), most_files(&here))
+        };
+        assert_eq!(directory(Some(10 << 30), 128 << 10, None), (Some(1 << 30), Some(8192)));
+        assert_eq!(directory(Some(10 << 30), 4096, Some(1000)), (Some(1 << 30), Some(100)));
+        assert_eq!(directory(Some(0), 4096, None), (Some(0), Some(0)));
+        // A file system that reports no size.
+        assert_eq!(directory(None, 4096, None), (None, None));
+        assert_eq!(directory(None, 4096, Some(1000)), (None, Some(100)));
     }
 
     #[test]

@@ -408,7 +408,8 @@ pub(super) mod tests {
         Place {
             file_system: Some("ext4".to_owned()),
             mount_options: options.iter().map(|option| (*option).to_owned()).collect(),
-            free_bytes: 0,
+            free_bytes: Some(0),
+            block_bytes: 4096,
             free_files: None,
             total_bytes: 0,
             used_bytes: 0,

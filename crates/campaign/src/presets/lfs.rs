@@ -62,7 +62,8 @@ const READS: u32 = 1024;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let size = settings.size_in_calls(LARGE, u64::from(lfs::LARGE_CALL))?;
-    let mut small = lfs::SmallFiles::new(SMALL.0, SMALL.1);
+    let block_bytes = target.block_bytes();
+    let mut small = lfs::SmallFiles { block_bytes, ..lfs::SmallFiles::new(SMALL.0, SMALL.1) };
     let mut large = lfs::LargeFile { seed: settings.seed, ..lfs::LargeFile::new(size) };
     if target.simulated().is_some_and(Simulated::is_the_labs) {
         as_the_lab_ran_them(&mut small, &mut large);

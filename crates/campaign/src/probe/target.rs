@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kernel::observe::block_source::Storage;
 use kernel::observe::mount::{Place, is_under_dev};
 use kernel::sys::name::Shown;
-use kernel::{PathFault, TapeFile};
+use kernel::{PathFault, TapeFile, never_written};
 use units::Bytes;
 
 use super::recorded_file::RecordedFile;
@@ -19,6 +19,10 @@ const FILE: u64 = Bytes::mib(256).0;
 
 /// The smallest file of our own: it must hold requests of 1 MiB at queue depth 32.
 const LEAST_FILE: Bytes = Bytes::mib(64);
+
+/// At most one byte of this many may be in a hole of a file that is read. Chosen: requests are at random places, and a
+/// hundredth of them changes a percentile or a rate by less than its bracket.
+const BYTES_PER_HOLE: u64 = 100;
 
 /// At most this share of the free space becomes the file.
 const SHARE_OF_FREE: u64 = 10;
@@ -95,13 +99,24 @@ fn is_something_else(path: &Path) -> bool {
 fn only_read(path: &Path) -> Result<ProbeTarget, CampaignError> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let storage = Storage::inspect(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
-    readable(path.to_owned(), storage)
+    let most_holes = storage.bytes / BYTES_PER_HOLE;
+    let target = readable(path.to_owned(), storage)?;
+    // A file system that does not show holes is trusted.
+    match never_written(path) {
+        Ok(holes) if holes > most_holes => {
+            Err(CampaignError::HolesToProbe { path: path.to_owned(), holes: Bytes(holes) })
+        }
+        _ => Ok(target),
+    }
 }
 
 fn readable(path: PathBuf, storage: Storage) -> Result<ProbeTarget, CampaignError> {
     let size = Bytes(storage.bytes);
     if size < LEAST_FILE {
         return Err(CampaignError::SmallToProbe { path, size, needed: LEAST_FILE });
+    }
+    if storage.in_memory {
+        return Err(CampaignError::MemoryToProbe(path));
     }
     Ok(ProbeTarget::Read { path, storage })
 }
@@ -117,9 +132,10 @@ fn in_directory(argument: &TargetArgument, typed: &str) -> Result<ProbeTarget, C
             readable(path, storage)
         }
         Site::Directory { path, place } => {
-            let bytes = size_of_file(place.free_bytes);
+            let free = place.free_bytes.unwrap_or(u64::MAX);
+            let bytes = size_of_file(free);
             if bytes < LEAST_FILE.0 {
-                let (free, needed) = (Bytes(place.free_bytes), Bytes(LEAST_FILE.0 * SHARE_OF_FREE));
+                let (free, needed) = (Bytes(free), Bytes(LEAST_FILE.0 * SHARE_OF_FREE));
                 return Err(CampaignError::FullToProbe { path, free, needed });
             }
             if place.in_memory.is_some() {
@@ -145,6 +161,25 @@ mod tests {
         assert_eq!(size_of_file(1 << 40), FILE);
         assert_eq!(size_of_file(1_000_000_000), Bytes::mib(95).0);
         assert_eq!(size_of_file(0), 0);
+    }
+
+    #[test]
+    fn files_in_memory_and_files_with_holes_are_refused() {
+        let storage =
+            |in_memory| Storage { bytes: LEAST_FILE.0, block_bytes: 512, direct: true, in_memory, device: None };
+        let in_memory = readable(PathBuf::from("file"), storage(true));
+        assert!(matches!(in_memory, Err(CampaignError::MemoryToProbe(_))), "{in_memory:?}");
+        assert!(readable(PathBuf::from("file"), storage(false)).is_ok());
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("file");
+        std::fs::write(&path, vec![1; LEAST_FILE.0 as usize]).expect("a file");
+        // The scratch folder may be on tmpfs.
+        let is_refused = |path: &Path| matches!(only_read(path), Err(CampaignError::HolesToProbe { .. }));
+        let is_memory = matches!(only_read(&path), Err(CampaignError::MemoryToProbe(_)));
+        assert!(!is_refused(&path));
+        let file = std::fs::File::options().write(true).open(&path).expect("the file");
+        file.set_len(LEAST_FILE.0 * 2).expect("a hole");
+        assert_ne!(is_refused(&path), is_memory);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl AgingSpec {
         let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
         let place = Place::under(path).map_err(unreadable)?;
         let level = self.level(place.total_bytes, place.used_bytes);
-        let left = Bytes(place.free_bytes.saturating_sub(level));
+        let left = Bytes(place.free_bytes.unwrap_or(u64::MAX).saturating_sub(level));
         self.check((Bytes(place.total_bytes), left), needed)?;
         let aging = Aging { level, churns: self.churns, largest: largest(place.total_bytes), seed: self.seed };
         let Program { prepare, mut phases, largest_call, .. } = programs::aging::aging(aging);

@@ -235,7 +235,7 @@ fn make(
     })?;
     let free = find_place(image.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
-    if free < needed {
+    if let Some(free) = free.filter(|free| *free < needed) {
         return Err(CampaignError::SmallImage { size: Bytes(free), needed: Bytes(needed) });
     }
     Ok(ScratchFs::Image(Box::new(image)))
@@ -273,7 +273,7 @@ fn make_on_vacated(
 fn with_room(volume: Volume, needed: u64) -> Result<ScratchFs, CampaignError> {
     let free = find_place(volume.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
-    if free < needed {
+    if let Some(free) = free.filter(|free| *free < needed) {
         return Err(PathFault::NoRoom { path: volume.device().node(), free: Bytes(free), needed: Bytes(needed) }.into());
     }
     Ok(ScratchFs::Volume(Box::new(volume)))

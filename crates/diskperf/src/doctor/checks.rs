@@ -436,7 +436,8 @@ mod tests {
             place: Place {
                 file_system: Some("ext4".to_owned()),
                 mount_options: Vec::new(),
-                free_bytes: 1 << 30,
+                free_bytes: Some(1 << 30),
+                block_bytes: 4096,
                 free_files: None,
                 total_bytes: 1 << 31,
                 used_bytes: 1 << 30,

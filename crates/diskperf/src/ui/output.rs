@@ -1,6 +1,7 @@
 //! Standard output and files. A closed pipe is success: its reader has seen enough.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,12 @@ pub fn log_line(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(format!("{line}\n").as_bytes())?;
     out.flush()
+}
+
+/// Waits until the printed lines are on the disk, if standard output is a file.
+pub fn sync_log() -> io::Result<()> {
+    let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    if out.metadata()?.is_file() { out.sync_data() } else { Ok(()) }
 }
 
 /// The page of standard output: as wide as the terminal, if it is one.

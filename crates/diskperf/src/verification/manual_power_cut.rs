@@ -1,7 +1,7 @@
 //! A directory whose power the user cuts: writes until then, and checks afterwards.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,7 +12,7 @@ use kernel::leftovers::scan;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
 use kernel::{PathFault, Workspace};
-use powercut::{Bounds, Cut, Found, Log, Records, VerifyFault, Writers, check as judge};
+use powercut::{Bounds, Cut, Found, Log, Note, Records, VerifyFault, Writers, check as judge};
 use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut, text_of};
@@ -30,8 +30,9 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, is_agreed: bool) -> 
     if place.in_memory.is_some() {
         return Err(VerifyError::NothingLasts(path.to_owned()).into());
     }
-    if place.free_bytes < Bounds::LEAST {
-        let (free, needed) = (Bytes(place.free_bytes), Bytes(Bounds::LEAST));
+    let free = place.free_bytes.unwrap_or(u64::MAX);
+    if free < Bounds::LEAST {
+        let (free, needed) = (Bytes(free), Bytes(Bounds::LEAST));
         return Err(PathFault::NoRoom { path: path.to_owned(), free, needed }.into());
     }
     lies_elsewhere(path)?;
@@ -40,7 +41,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, is_agreed: bool) -> 
     let folder = Workspace::labelled(path, LABEL)?;
     let failed = |source| VerifyFault::Writers { path: path.to_owned(), source };
     File::open(path).and_then(|parent| parent.sync_all()).map_err(failed)?;
-    let (records, bounds) = (Records { seed: seed.unwrap_or_else(another) }, Bounds::within(place.free_bytes));
+    let (records, bounds) = (Records { seed: seed.unwrap_or_else(another) }, Bounds::within(free));
     let name = folder.path().file_name().unwrap_or_default().shown().into_owned();
     output::remark(&format!(
         "writes in {}; cut the power at any moment, and then: diskperf verify {} --check LOG",
@@ -51,8 +52,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, is_agreed: bool) -> 
     // Before this line is printed, no record is promised, so the folder need not stay.
     let began = began.and_then(|()| output::log_line(&Log::heading(records.seed, bounds.records, &name)));
     let ended = began.and_then(|()| {
-        let ended =
-            powercut::write(&stop.flag(), folder.path(), records, bounds, |note| output::log_line(&note.to_string()));
+        let ended = powercut::write(&stop.flag(), folder.path(), records, bounds, print_note);
         leave_or_remove(folder, path, ended.is_ok());
         ended
     });
@@ -61,6 +61,16 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, is_agreed: bool) -> 
         // The reader has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Done),
         Err(source) => Err(failed(source).into()),
+    }
+}
+
+/// Prints a note. The power cut may also erase the page cache of a log on this machine. A retirement must survive that,
+/// because its records are removed later: the check would report them as missing.
+fn print_note(note: Note) -> io::Result<()> {
+    output::log_line(&note.to_string())?;
+    match note {
+        Note::Retired { .. } => output::sync_log(),
+        Note::Acknowledged { .. } => Ok(()),
     }
 }
 

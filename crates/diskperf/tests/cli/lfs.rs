@@ -350,9 +350,9 @@ fn invalid_arguments_are_refused() {
     cli.refuses(&["largefb"], 2, &["MB"]);
     cli.refuses(&["largefb", "1", "--stride", "7"], 2, &["needs --random stride"]);
     cli.refuses(&["largefb", "2000000"], 2, &["goes up to 1048576"]);
-    cli.refuses(&["largefb", "1000000"], 3, &["free; ", "hint: "]);
-    cli.refuses(&["smallfb", "4294967295", "65536"], 3, &["free; ", "hint: "]);
-    cli.refuses(&["smallfb", "10", "1", "--flush-file", "1000000000"], 3, &["free; "]);
+    cli.refuses(&["largefb", "1000000"], 3, &["has room for ", "hint: "]);
+    cli.refuses(&["smallfb", "4294967295", "65536"], 3, &["has room for ", "hint: "]);
+    cli.refuses(&["smallfb", "10", "1", "--flush-file", "1000000000"], 3, &["has room for "]);
 }
 
 #[test]

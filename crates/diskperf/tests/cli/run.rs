@@ -172,7 +172,7 @@ fn invalid_targets_are_refused() {
     cli.refuses(&["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
     cli.refuses(&["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
     cli.refuses(&["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);
-    // It takes no bytes, and even root cannot create a folder here.
+    // /sys has no room for data, and even root cannot create a folder in it.
     cli.refuses(&["run", "smoke", "/sys"], 3, &["/sys", "hint: "]);
 }
 
@@ -200,7 +200,7 @@ fn invalid_options_are_refused() {
     cli.refuses(&["run", "nonsense"], 2, &["quick", "classic1983"]);
     cli.refuses(&["nonsense"], 2, &["nonsense"]);
     cli.refuses(&["run", "smoke", "sim:flat", "--size", "2TiB"], 2, &["go up to 1 TiB"]);
-    cli.refuses(&["run", "smoke", "--size", "900GiB"], 3, &["free; ", "hint: "]);
+    cli.refuses(&["run", "smoke", "--size", "900GiB"], 3, &["has room for ", "hint: "]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! Checks for enough memory before a run creates anything. At that point an error loses no work.
+//! Checks for enough memory before a run creates anything. At that point an error loses no work. Files on a file system
+//! in memory count, too: the kernel cannot evict them, and may kill a process to make room.
 
 use rustix::process::{Resource, getrlimit};
 use units::Bytes;
 
 use crate::errors::Fault;
-use crate::observe::counters::{Source, memory_allowed};
+use crate::observe::counters::{Source, memory_allowed, memory_left};
+use crate::observe::mount::{Place, keeps_in_memory};
 use crate::sys::payload::RING_BYTES;
 
 /// Most resident memory of the process while it measures, besides its buffers. A debug build used 3 to 8 MB for
@@ -23,6 +25,16 @@ const ADDRESSES_EACH: u64 = 4 << 20;
 /// The maximum size of the first thread's stack. `None` if it is not limited.
 pub fn stack_limit() -> Option<Bytes> {
     getrlimit(Resource::Stack).current.map(Bytes)
+}
+
+/// Bytes that a run may still write in a place: the free space that its file system reports and, if that keeps files in
+/// memory, at most the memory that is left. `None` if neither is known. Swap space does not count. Limits: for an
+/// overlay on tmpfs and for devices in memory, only the free space counts. The run's own limit (`--memory`) is set
+/// later.
+pub fn free_on(place: &Place) -> Option<u64> {
+    let is_in_memory = place.file_system.as_deref().is_some_and(keeps_in_memory);
+    let memory = is_in_memory.then(|| memory_left(&Source::default())).flatten();
+    [place.free_bytes, memory].into_iter().flatten().min()
 }
 
 /// Returns an error if there is not enough memory for `programs` programs with calls of up to `largest_call` bytes,
@@ -45,5 +57,24 @@ pub fn check_memory(programs: usize, largest_call: u32, rings: Bytes) -> Result<
     match usize::try_from(addresses) {
         Ok(addresses) if all.try_reserve_exact(addresses).is_ok() => Ok(()),
         _ => Err(refused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn only_files_in_memory_are_limited_by_memory() {
+        let here = Place::under(Path::new("/")).expect("a place");
+        let free =
+            |kind: &str, free_bytes| free_on(&Place { file_system: Some(kind.to_owned()), free_bytes, ..here.clone() });
+        assert_eq!((free("ext4", Some(u64::MAX)), free("ext4", None)), (Some(u64::MAX), None));
+        assert_eq!(free("tmpfs", Some(0)), Some(0));
+        for free_bytes in [Some(u64::MAX), None] {
+            assert!(free("tmpfs", free_bytes).is_some_and(|free| free < u64::MAX), "{free_bytes:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use procfs::process::MountInfo;
-use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, StatVfs, StatxFlags};
 use rustix::io::Errno;
 
 use crate::observe::block_device::Device;
@@ -17,6 +17,9 @@ use crate::observe::overlay::upper_in;
 use crate::sys::name::original;
 use crate::sys::read_limited;
 
+/// The fewest bytes that are counted for a file with data: a block of most file systems.
+pub const LEAST_BLOCK: u64 = 4096;
+
 /// The file system at a path, and the device below it.
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -24,8 +27,10 @@ pub struct Place {
     pub file_system: Option<String>,
     /// The mount options, sorted.
     pub mount_options: Vec<String>,
-    /// Bytes that an unprivileged program can still write.
-    pub free_bytes: u64,
+    /// Bytes that an unprivileged program can still write. `None` if the file system reports no size.
+    pub free_bytes: Option<u64>,
+    /// The fewest bytes that a file with data takes. Limit: the clusters of ext4 (`bigalloc`) are not visible.
+    pub block_bytes: u64,
     /// Files that an unprivileged program can still create. `None` if the file system sets no limit.
     pub free_files: Option<u64>,
     /// Bytes of the whole file system.
@@ -57,7 +62,8 @@ impl Place {
             upper: None,
             file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
             mount_options: mount.as_ref().map(options).unwrap_or_default(),
-            free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+            free_bytes: free_in(&space),
+            block_bytes: block_of(&space, device.is_some()),
             free_files: (space.f_files > 0).then_some(space.f_favail),
             total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
             used_bytes: space.f_blocks.saturating_sub(space.f_bfree).saturating_mul(space.f_frsize),
@@ -311,10 +317,21 @@ pub fn may_write(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, wanted)?)
 }
 
-/// Bytes that an unprivileged program can still write in this directory.
-pub fn free_bytes(directory: &Path) -> io::Result<u64> {
-    let space = rustix::fs::statvfs(directory)?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+/// Bytes that an unprivileged program can still write in this directory. `None` if its file system reports no size.
+pub fn free_bytes(directory: &Path) -> io::Result<Option<u64>> {
+    Ok(free_in(&rustix::fs::statvfs(directory)?))
+}
+
+/// The free bytes. Without a size, the free bytes are zero too, but the file system need not be full: tmpfs without a
+/// limit, ramfs, and FUSE servers that do not answer statfs.
+fn free_in(space: &StatVfs) -> Option<u64> {
+    (space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+/// The fewest bytes that a file with data takes: a block or a cluster, and at least 4096 bytes. A file system without a
+/// visible device may report another unit: NFS the size of a transfer, and CephFS 4 MiB.
+fn block_of(space: &StatVfs, has_device: bool) -> u64 {
+    if has_device { space.f_frsize.max(LEAST_BLOCK) } else { LEAST_BLOCK }
 }
 
 /// True if files in this directory can be opened with `O_DIRECT`. Tries it on an unnamed file.
@@ -376,6 +393,25 @@ mod tests {
             let is_set = rustix::fs::fcntl_setfl(&file, OFlags::DIRECT).is_ok();
             assert_eq!(takes_direct(directory), is_set, "{}", directory.display());
         }
+    }
+
+    #[test]
+    fn a_file_system_without_a_size_need_not_be_full() {
+        let space = |f_blocks, f_bavail| {
+            let here = rustix::fs::statvfs("/").expect("a file system");
+            free_in(&StatVfs { f_frsize: 512, f_blocks, f_bavail, ..here })
+        };
+        assert_eq!((space(0, 0), space(9, 0), space(9, 3)), (None, Some(0), Some(1536)));
+    }
+
+    #[test]
+    fn only_a_file_system_on_a_device_reports_its_blocks() {
+        let block = |f_frsize, has_device| {
+            let here = rustix::fs::statvfs("/").expect("a file system");
+            block_of(&StatVfs { f_frsize, ..here }, has_device)
+        };
+        assert_eq!((block(128 << 10, true), block(1024, true), block(0, true)), (128 << 10, 4096, 4096));
+        assert_eq!(block(1 << 20, false), 4096);
     }
 
     #[test]

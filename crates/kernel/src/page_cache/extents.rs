@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -78,6 +79,14 @@ pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fau
         }
     }
     Ok((sum.bytes > 0).then_some(sum))
+}
+
+/// Bytes of a file that were never written, as far as its file system shows them. Zero for a device.
+pub fn never_written(path: &Path) -> io::Result<u64> {
+    let file = page_cache::open(path)?;
+    let metadata = file.metadata()?;
+    let seen = if metadata.is_file() { allocation_of(&file, 0..metadata.len())? } else { None };
+    Ok(seen.map_or(0, |allocation| allocation.empty))
 }
 
 /// The allocation of a part of a file.
@@ -206,5 +215,9 @@ mod tests {
         whole.write_all(&[1; 10_000]).expect("a write");
         let found = Allocation { bytes: 10_000, empty: 0, compressed: 0 };
         assert_eq!(allocation_of(&whole, 0..10_000).expect("seen"), Some(found));
+        let sparse = tempfile::NamedTempFile::new().expect("a file");
+        sparse.as_file().set_len(4 << 20).expect("a hole");
+        assert_eq!(never_written(sparse.path()).expect("seen"), 4 << 20);
+        assert_eq!(never_written(Path::new("/dev/null")).expect("seen"), 0);
     }
 }

@@ -30,6 +30,7 @@ use crate::errors::Fault;
 use crate::world::program::Program;
 pub use evict::EvictionMethods;
 use evict::{EvictionState, Step, next_step};
+pub use extents::never_written;
 pub use probe::{CacheProbe, Probe};
 use probe::{FilePages, read_through, remove_from_memory};
 pub(crate) use quiesce::{Patience, quiesce};

@@ -77,8 +77,8 @@ pub enum ImageFault {
     /// An option that stops the machine at the I/O errors of a power cut.
     #[error("{0}: the power cut causes I/O errors, and this option would then stop the machine")]
     Panics(String),
-    /// The directory's file system has not enough free space.
-    #[error("{} has {free} free; the image needs {needed}", directory.shown())]
+    /// The directory's file system has not enough free space, or keeps files in memory and too little is left.
+    #[error("{} has room for {free}; the image needs {needed}", directory.shown())]
     NoRoom {
         /// The directory of the image.
         directory: PathBuf,

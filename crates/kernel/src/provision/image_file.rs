@@ -39,7 +39,7 @@ impl UnnamedFile {
     /// in full.
     pub(crate) fn make(directory: &Path, bytes: u64) -> Result<UnnamedFile, ImageFault> {
         let free = free_bytes(directory).map_err(|source| fault("read the free space", directory, source))?;
-        if free < bytes {
+        if free.is_some_and(|free| free < bytes) {
             return Err(no_room(directory, bytes));
         }
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -197,7 +197,7 @@ impl FileWithin {
 const WITHIN: &str = "disk";
 
 fn no_room(directory: &Path, needed: u64) -> ImageFault {
-    let free = Bytes(free_bytes(directory).unwrap_or(0));
+    let free = Bytes(free_bytes(directory).ok().flatten().unwrap_or(0));
     ImageFault::NoRoom { directory: directory.to_owned(), free, needed: Bytes(needed) }
 }
 

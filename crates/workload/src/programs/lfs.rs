@@ -1,6 +1,6 @@
 //! The programs of a course lab on log-structured file systems (about 2002): `bw`, `smallfb`, `largefb`. `smallfb` and
 //! `largefb` descend from the small-file and large-file tests of Rosenblum & Ousterhout (SOSP 1991, figures 8 and 9).
-//! Details that those left open are options here.
+//! Details that the two tests left open are options here.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -57,6 +57,8 @@ pub struct SmallFiles {
     pub layout: Layout,
     /// The order in which the files are read.
     pub order: FileOrder,
+    /// The fewest bytes that a file takes on the file system.
+    pub block_bytes: u64,
     /// The points at which the program waits for durability.
     pub sync: SmallSync,
     /// The seed of a random order.
@@ -66,23 +68,25 @@ pub struct SmallFiles {
 }
 
 impl SmallFiles {
-    /// The settings of the ancestors: 100 directories, consecutive files together, read in creation order.
+    /// The settings of the ancestors: 100 directories, consecutive files together, read in creation order. Blocks of
+    /// 4096 bytes.
     pub fn new(files: u32, bytes: u32) -> SmallFiles {
         SmallFiles {
             files,
             bytes,
             layout: Layout::Consecutive(100),
             order: FileOrder::Creation,
+            block_bytes: 4096,
             sync: SmallSync::Phase,
             seed: 1,
             flush: None,
         }
     }
 
-    /// The maximum number of bytes that its files use: at least a block of 4096 bytes per file.
+    /// The maximum number of bytes that its files use: whole blocks, and at least one per file.
     pub fn space(self) -> u64 {
-        let file = u64::from(self.bytes.max(1)).next_multiple_of(4096);
-        (u64::from(self.files) * file).saturating_add(self.flush.unwrap_or(0))
+        let file = u64::from(self.bytes.max(1)).next_multiple_of(self.block_bytes);
+        u64::from(self.files).saturating_mul(file).saturating_add(self.flush.unwrap_or(0))
     }
 
     /// The program with these settings.
@@ -410,6 +414,9 @@ mod tests {
         ];
         assert_eq!(names(&large.program()), expected);
         assert_eq!((small.space(), large.space()), (10 * 4096 + (1 << 20), 8192 + (1 << 20)));
+        // exFAT with clusters of 128 KiB.
+        let clusters = SmallFiles { block_bytes: 128 << 10, ..SmallFiles::new(10, 1024) };
+        assert_eq!((clusters.space(), clusters.program().space), (10 * (128 << 10), 10 * (128 << 10)));
         assert!(large.program().phases.iter().all(|phase| phase.cache == Cache::AsIs));
         assert_eq!(names(&SmallFiles::new(10, 1024).program()), ["creat", "read", "delete"]);
     }

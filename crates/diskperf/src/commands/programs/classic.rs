@@ -75,7 +75,7 @@ fn check_length(classic: Classic, path: &Path, bytes: u64) -> Result<(), Error> 
 /// Refuses a folder without room for eight megabytes. `freed` is the size of an old file, whose space becomes free.
 fn check_room(path: &Path, freed: u64) -> Result<(), Error> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(free) = free_bytes(parent) else { return Ok(()) };
+    let Ok(Some(free)) = free_bytes(parent) else { return Ok(()) };
     if free + freed >= BYTES_1983 {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use kernel::guard::Given;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
-use kernel::{PathFault, Posix, message};
+use kernel::{PathFault, Posix, free_on, message};
 use stats::figures::execution_times::SPLIT_NEEDS_S;
 use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::tlpi::{self, Sync};
@@ -128,8 +128,8 @@ fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
     };
     let given_back = target.as_ref().map_or(0, |target| target.blocks() * 512);
     let place = Place::under(folder).map_err(|source| PathFault::Unreadable { path: folder.to_owned(), source })?;
-    let free = place.free_bytes + given_back;
-    if free < bytes {
+    let free = free_on(&place).map(|free| free + given_back);
+    if let Some(free) = free.filter(|free| *free < bytes) {
         return Err(PathFault::NoRoom { path: folder.to_owned(), free: Bytes(free), needed: Bytes(bytes) }.into());
     }
     let copying = Copying { old: old.to_owned(), new: new.to_owned(), bytes, is_made: target.is_none() };

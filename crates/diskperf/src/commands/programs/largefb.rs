@@ -75,7 +75,7 @@ impl LargefbArguments {
 
 pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
     let large = arguments.settings()?;
-    lfs::check_room(large.space(), 2, arguments.place.yes)?;
+    lfs::check_room(&lfs::here()?, large.space(), 2, arguments.place.yes)?;
     if !matches!(large.order, LargeOrder::Stride(_)) {
         crate::ui::output::remark(&format!("seed {}", large.seed));
     }

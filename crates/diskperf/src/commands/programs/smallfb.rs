@@ -98,8 +98,6 @@ impl SmallfbArguments {
             return Err(ProgramError::NotSmall { size: self.size, most: LARGEST });
         }
         Ok(SmallFiles {
-            files: self.files,
-            bytes: self.size.0 as u32,
             layout: match self.layout {
                 LayoutChoice::Consecutive => Layout::Consecutive(self.directories),
                 LayoutChoice::Modulo => Layout::Modulo(self.directories),
@@ -116,13 +114,17 @@ impl SmallfbArguments {
             },
             seed: self.seed,
             flush: self.flush.bytes(self.classic.then_some(CLASSIC_FLUSH_MB)),
+            ..SmallFiles::new(self.files, self.size.0 as u32)
         })
     }
 }
 
 pub fn run(arguments: &SmallfbArguments) -> Result<Exit, Error> {
-    let small = arguments.settings()?;
-    lfs::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, arguments.place.yes)?;
+    let settings = arguments.settings()?;
+    let here = lfs::here()?;
+    let small = SmallFiles { block_bytes: here.block_bytes(), ..settings };
+    let files = u64::from(small.files) + u64::from(arguments.directories) + 1;
+    lfs::check_room(&here, small.space(), files, arguments.place.yes)?;
     if arguments.order == OrderChoice::Random {
         crate::ui::output::remark(&format!("seed {}", small.seed));
     }

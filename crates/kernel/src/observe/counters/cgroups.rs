@@ -148,6 +148,31 @@ impl Groups {
         all.iter().flatten().filter_map(|text| text.trim().parse().ok()).min()
     }
 
+    /// The fewest bytes that one of these groups and their ancestors has left below its memory limit. Returns `None` if
+    /// there is no limit. Cached pages of files do not count as used, nor do cached inodes and names
+    /// (`slab_reclaimable`, which version 1 does not report), because the kernel can evict them. Pages of tmpfs count:
+    /// they are on the lists of anonymous pages.
+    pub(super) fn memory_left(&self) -> Option<u64> {
+        let left = |lineage: &Option<Lineage>, [limit, used]: [&str; 2], cached: &[&str]| {
+            let folders = lineage.iter().flat_map(|lineage| &lineage.0);
+            let left = folders.filter_map(|folder| {
+                let text = |file: &str| read_limited::of_the_kernel(folder.join(file)).ok();
+                let number = |file: &str| text(file)?.trim().parse::<u64>().ok();
+                let (limit, used, stat) = (number(limit)?, number(used)?, text("memory.stat").unwrap_or_default());
+                let cached: u64 = cached.iter().filter_map(|word| number_after(&stat, word)).sum();
+                Some(limit.saturating_sub(used.saturating_sub(cached)))
+            });
+            left.min()
+        };
+        let version_1 = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
+        let version_2 = ["memory.max", "memory.current"];
+        let all = [
+            left(&self.memory, version_1, &["total_inactive_file", "total_active_file"]),
+            left(&self.unified, version_2, &["inactive_file", "active_file", "slab_reclaimable"]),
+        ];
+        all.into_iter().flatten().min()
+    }
+
     /// File pages of the own group that were read again soon after eviction. Returns `None` if the group is the root,
     /// which has no counters.
     pub(super) fn refaults(&self) -> Option<u64> {
@@ -246,6 +271,7 @@ pub(super) fn keyed(text: &str, number: &str, key: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory_left;
     use super::super::tests::recorded;
     use super::*;
 
@@ -270,7 +296,15 @@ mod tests {
             ("cpu/tasks", ""),
             ("cpu/release_agent", ""),
             ("cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 77\n"),
-            ("memory/job/small/memory.stat", "workingset_refault_file 4\ntotal_workingset_refault_file 6\n"),
+            (
+                "memory/job/small/memory.stat",
+                "workingset_refault_file 4\ninactive_file 50\ntotal_workingset_refault_file 6\ntotal_inactive_file 4\n",
+            ),
+            ("memory/job/small/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("memory/job/small/memory.usage_in_bytes", "900\n"),
+            ("memory/job/memory.limit_in_bytes", "1000\n"),
+            ("memory/job/memory.usage_in_bytes", "900\n"),
+            ("memory/job/memory.stat", "total_inactive_file 40\ntotal_active_file 2\n"),
             ("blkio/job/blkio.throttle.read_bps_device", "8:0 10485760\n7:3 2097152\n"),
             ("blkio/job/blkio.throttle.write_iops_device", "8:16 5\n"),
             ("blkio/job/blkio.throttle.io_service_bytes", "7:3 Read 4096\n7:3 Write 8192\nTotal 12288\n"),
@@ -284,7 +318,7 @@ mod tests {
         let groups = Groups::read(&recorded.source);
         // The root's counters are ignored: the root has no quota.
         assert_eq!(groups.cpu_throttled(), Some(Nanos(1_039_036_100)));
-        assert_eq!(groups.refaults(), Some(6));
+        assert_eq!((groups.refaults(), groups.memory_left()), (Some(6), Some(142)));
         let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
         let limit = |device: &str, allowed, done| IoLimit {
             kind: IoKind::ReadBytes,
@@ -332,7 +366,7 @@ mod tests {
             ("sys/fs/cgroup/cpu.stat", "usage_usec 5\nthrottled_usec 30\n"),
         ]);
         let groups = Groups::read(&recorded.source);
-        assert_eq!((groups.cpu_throttled(), groups.refaults()), (None, None));
+        assert_eq!((groups.cpu_throttled(), groups.refaults(), groups.memory_left()), (None, None, None));
         assert_eq!(groups.io_limits(&[]), []);
     }
 
@@ -345,7 +379,13 @@ mod tests {
             ("sys/fs/cgroup/cgroup.events", "populated 1\nfrozen 0\n"),
             ("sys/fs/cgroup/cpu.stat", "usage_usec 9\nthrottled_usec 12\n"),
             ("sys/fs/cgroup/memory.max", "1048576\n"),
-            ("sys/fs/cgroup/memory.stat", "workingset_refault_file 3\n"),
+            ("sys/fs/cgroup/memory.current", "1000000\n"),
+            (
+                "sys/fs/cgroup/memory.stat",
+                "file 9\nshmem 9\ninactive_file 300000\nactive_file 70000\nslab_reclaimable 30000\n\
+                 workingset_refault_file 3\n",
+            ),
+            ("proc/meminfo", "MemTotal:  900 kB\nMemFree:  2 kB\nMemAvailable:     800 kB\n"),
             ("sys/fs/cgroup/io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=max\n"),
             ("sys/fs/cgroup/io.stat", "8:0 rbytes=4096 wbytes=1 rios=1 wios=7 dbytes=0 dios=0\n"),
             ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
@@ -353,6 +393,10 @@ mod tests {
         let groups = Groups::read(&version_2.source);
         assert_eq!(groups.cpu_throttled(), Some(Nanos::from_micros(12)));
         assert_eq!((groups.refaults(), groups.memory_allowed()), (Some(3), Some(1 << 20)));
+        // The group and the machine: the lower figure counts.
+        assert_eq!((groups.memory_left(), memory_left(&version_2.source)), (Some(448_576), Some(448_576)));
+        version_2.write("proc/meminfo", "MemAvailable: 7 kB\n");
+        assert_eq!(memory_left(&version_2.source), Some(7 << 10));
         assert_eq!(groups.io_limits(&[(version_2.device(8, 0), 0)]).len(), 1);
         let own = Some(Reach::Own);
         assert_eq!(groups.seen(), GroupsSeen { cpu: own, io: own, memory: own });

@@ -97,6 +97,15 @@ pub(crate) fn memory_allowed(source: &Source) -> Option<u64> {
     Groups::read(source).memory_allowed()
 }
 
+/// Bytes of memory that this thread can still fill: those that the kernel calls available, and at most those that its
+/// control groups have left. Returns `None` if neither is visible.
+pub(crate) fn memory_left(source: &Source) -> Option<u64> {
+    let text = source.text("proc/meminfo").unwrap_or_default();
+    let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix("kB"));
+    let available = kilobytes.and_then(|kilobytes| kilobytes.trim().parse::<u64>().ok()).map(|count| count * 1024);
+    [available, Groups::read(source).memory_left()].into_iter().flatten().min()
+}
+
 /// All counters at one moment.
 pub(crate) struct Snapshot {
     workers: Option<WorkerTimes>,
