@@ -293,6 +293,51 @@ fn all_records_survive_a_kill_and_are_then_removed() {
     assert_eq!(folder.names().is_empty(), !ended.err.contains(" stays: "), "{}", ended.err);
 }
 
+/// After a power cut, the kernel may mount the file system read-only.
+#[test]
+fn records_on_a_read_only_file_system_are_checked() {
+    if !may_administer() {
+        return skip!("needs root");
+    }
+    let folder = Cli::new();
+    let elsewhere = tempfile::tempdir().expect("a folder for the log");
+    let mut writing = Writing::start(folder.path());
+    writing.read_lines(60);
+    let log = writing.kill(elsewhere.path());
+    let _mounts = PrivateMounts::enter().expect("mounts of our own");
+    let path = folder.path().to_string_lossy().into_owned();
+    run_tool("mount", &["--bind", &path, &path]);
+    let _mounted = Mounted(folder.path().to_owned());
+    run_tool("mount", &["-o", "remount,bind,ro", &path]);
+    let ended = folder.run(&["verify", ".", "--check", &log]);
+    assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains(" stays: "), "{}", ended.err);
+}
+
+/// The log's page cache may be lost in the power cut, too. On a stop, all four kinds of records are retired.
+#[test]
+fn retirements_are_durable_in_a_log_file() {
+    if !may_administer() || !Path::new("/dev/fuse").exists() {
+        return skip!("needs root and /dev/fuse");
+    }
+    let _mounts = PrivateMounts::enter().expect("mounts of our own");
+    let (folder, served, elsewhere) = (Cli::new(), Cli::new(), Cli::new());
+    let below = elsewhere.path().join("log");
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&below).expect("a file");
+    file.set_len(1 << 20).expect("its bytes");
+    let fuse = OneFile::mount(served.path(), file, Knobs::default()).expect("a mount");
+    let log = OpenOptions::new().write(true).open(fuse.file()).expect("the log");
+    let mut command = testkit::command(&program());
+    command.args(["verify", ".", "--write"]).current_dir(folder.path()).stdin(Stdio::null());
+    let child = command.stdout(log).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut writing = Writing { child, out: None, lines: Vec::new() };
+    wait_until("it prints", || fs::read(&below).is_ok_and(|log| log.contains(&b'\n')));
+    let pid = rustix::process::Pid::from_child(&writing.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
+    assert_eq!(writing.child.wait().expect("its end").code(), Some(4));
+    assert!(fuse.fsyncs() >= 4, "{}", fuse.fsyncs());
+}
+
 /// A running `diskperf verify --write`, and its output so far.
 struct Writing {
     child: Child,

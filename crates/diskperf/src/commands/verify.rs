@@ -58,7 +58,11 @@ pub struct VerifyArguments {
 /// Runs the command. With `--format json` one document is printed, also after an error in mid-test.
 pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
-    let target = Target::resolve(&arguments.target)?;
+    let target = match arguments.check {
+        // The kernel may have mounted the file system read-only after the power cut.
+        Some(_) => Target::resolve_to_read(&arguments.target)?,
+        None => Target::resolve(&arguments.target)?,
+    };
     match (&target.site, arguments.write, &arguments.check) {
         (Site::Image { image, host }, false, None) => {
             consent::ask_place(arguments.place.yes, image.directory(), host)?;
