@@ -5,19 +5,23 @@
 //!   2. the law of the own device comes from a file that you name, or from the results database, where `probe` stores
 //!      it. Without one there is no prediction: nothing else would show whether the traces explain the time;
 //!   3. the run is refused as `stats::predict` decides;
-//!   4. a mechanism of the law that was not measured is not modelled. The prediction names it. If it is a gate, and the
-//!      prediction depends on it, there is none;
+//!   4. a mechanism of the law that was not measured is not modelled. The prediction names it. If it is a gate or the
+//!      burst of a bucket, and the prediction depends on it, there is none. Neither is there one if `probe` saw that a
+//!      limit is slower than the law;
 //!   5. the range comes from stored checks of all commands and devices together.
 
 mod source;
 
 use machines::DeviceFile;
-use simulator::description::{DeviceLaw, LatencyTable};
+use simulator::description::{DeviceLaw, Gate, LatencyTable, Limits};
 use simulator::replay;
 use stats::figures::summary::median;
 use stats::predict::{NEVER_MODELLED, Prediction, PredictionCheck, Refusal, refusal, spread};
 use stats::probe::{BELOW_LIMIT, BUCKET_FIRST};
+use units::Nanos;
 use workload::{BlockTrace, TapeKind, TracedRequest};
+
+use crate::probe::{TOO_LONG, UNCLEAR};
 
 pub use source::{Source, SourceFault, from_run, from_trace};
 
@@ -63,7 +67,10 @@ pub fn predict(source: &Source, here: &DeviceFile, there: &DeviceFile, checks: &
         Err(reason) => return refused(&mut prediction, reason, PROBE_WRITES),
     };
     // 4
-    if let Err(reason) = without_gates(there, &source.traces, predicted) {
+    if let Err(reason) = check_slower_limits(there, &source.traces) {
+        return refused(&mut prediction, reason, WRITE_BUCKET);
+    }
+    if let Err(reason) = check_limits(there, &source.traces, predicted) {
         return refused(&mut prediction, reason, PROBE_AGAIN);
     }
     prediction.predicted_s = Some(predicted);
@@ -84,40 +91,87 @@ pub fn predict(source: &Source, here: &DeviceFile, there: &DeviceFile, checks: &
 /// The hint for a law without reads or writes.
 const PROBE_WRITES: &str = "probe a directory on that device, which measures reads and writes";
 
-/// The hint for a law without a gate.
-const PROBE_AGAIN: &str = "probe the device again while the machine is idle";
+/// The hint for a law without a gate or without the burst of a bucket.
+const PROBE_AGAIN: &str = "probe the device again while the machine is idle, or write the figure into its file";
 
-/// Reasons for an unmeasured gate that also say that queued requests were not served one after the other.
-const HARMLESS_GATES: [&str; 2] = [BELOW_LIMIT, BUCKET_FIRST];
+/// The hint for a limit that is slower than the law.
+const WRITE_BUCKET: &str = "replace the figure in the device's file by a bucket that limits reads or writes";
 
-/// The prediction may depend on unmeasured gates by at most this share: as much as the replay on the run's own device
+/// Requests that a device with a gate `BELOW_LIMIT` serves in the time of one, at least. Calculated: at queue depth 32,
+/// the requests of the probe did not wait for longer than they were served (`WAITS` in `stats::probe::knee`).
+const BELOW_LIMIT_SERVED: u64 = 16;
+
+/// The prediction may depend on unmeasured limits by at most this share: as much as the replay on the run's own device
 /// may miss.
-const MOST_BY_GATES: f64 = 0.1;
+const MOST_BY_LIMITS: f64 = 0.1;
 
-/// Refuses a prediction that depends on gates that were not measured. Without a gate, the requests of a queue are
-/// served at once; the device may as well serve them one after the other. A probe that saw the requests of a queue
-/// overlap knows more.
-fn without_gates(device: &DeviceFile, traces: &[BlockTrace], predicted: f64) -> Result<(), String> {
-    let mut in_turn = device.law().clone();
+/// Refuses requests with a limit that is slower than the law, if the file does not have it. The latency is no bound:
+/// even a request alone may wait for longer.
+fn check_slower_limits(device: &DeviceFile, traces: &[BlockTrace]) -> Result<(), String> {
+    let has = |kind: TapeKind| traces.iter().flat_map(|trace| &trace.requests).any(|request| request.kind == kind);
+    let (reads, writes) = (has(TapeKind::Read), has(TapeKind::Write));
+    let is_slower = |key: &str, reason: &str| match reason {
+        TOO_LONG if key.starts_with("read_gate") => reads,
+        TOO_LONG => writes,
+        UNCLEAR => reads || writes,
+        _ => false,
+    };
+    match device.unmeasured().find(|(key, reason)| is_slower(key, reason)) {
+        Some((key, reason)) => {
+            Err(format!("the time depends on a limit that is n.m. on {}: {key} ({reason})", device.name))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a prediction that depends on limits that were not measured. The law has none of them; the device may be as
+/// slow as this:
+///   1. a bucket with a known rate is empty;
+///   2. a gate with the rate of a bucket is never slower than that bucket;
+///   3. without a gate, the device serves the requests of a queue one after the other, or 16 in the time of one if the
+///      probe saw that.
+fn check_limits(device: &DeviceFile, traces: &[BlockTrace], predicted: f64) -> Result<(), String> {
+    // 1
+    let mut slowest = device.without_credit();
     let mut unknown = Vec::new();
-    for (key, reason) in device.unmeasured().filter(|(_, reason)| !HARMLESS_GATES.contains(reason)) {
-        match key.split('.').next() {
-            Some("read_gate") => in_turn.read_gate = in_turn.read_latency.as_ref().and_then(LatencyTable::in_turn),
-            Some("write_gate") => in_turn.write_gate = in_turn.write_latency.as_ref().and_then(LatencyTable::in_turn),
+    for (key, reason) in device.unmeasured() {
+        let (group, figure) = key.split_once('.').unwrap_or((key, ""));
+        let (kind, limits) = match group {
+            "read_gate" => (TapeKind::Read, Limits::Reads),
+            "write_gate" => (TapeKind::Write, Limits::Writes),
+            "bucket" if figure.ends_with(".burst") => {
+                unknown.push(format!("{key} ({reason})"));
+                continue;
+            }
             _ => continue,
+        };
+        // 2
+        let has_bucket = slowest.buckets.iter().any(|bucket| [Limits::All, limits].contains(&bucket.limits));
+        if reason == BUCKET_FIRST && has_bucket {
+            continue;
+        }
+        // 3
+        let Some(in_turn) = slowest.latency(kind).and_then(LatencyTable::in_turn) else { continue };
+        let at_once = if reason == BELOW_LIMIT { BELOW_LIMIT_SERVED } else { 1 };
+        let gate = if kind == TapeKind::Read { &mut slowest.read_gate } else { &mut slowest.write_gate };
+        let gate = gate.get_or_insert(Gate { request: Nanos::ZERO, byte_picos: 0 });
+        if figure != "byte" {
+            gate.request = Nanos(in_turn.request.0 / at_once);
+        }
+        if figure != "request" {
+            gate.byte_picos = in_turn.byte_picos / at_once;
         }
         unknown.push(format!("{key} ({reason})"));
     }
     if unknown.is_empty() {
         return Ok(());
     }
-    let at_most = elapsed(&in_turn, traces)?;
-    if at_most <= predicted * (1.0 + MOST_BY_GATES) {
+    let at_most = elapsed(&slowest, traces)?;
+    if at_most <= predicted * (1.0 + MOST_BY_LIMITS) {
         return Ok(());
     }
     Err(format!(
-        "the command queues requests, and the time of a queued request is n.m. on {}: {}; it takes {predicted:.3} to \
-         {at_most:.3} s",
+        "the time depends on limits that are n.m. on {}: {}; it takes {predicted:.3} to {at_most:.3} s",
         device.name,
         unknown.join(", ")
     ))

@@ -108,15 +108,46 @@ fn flushes_without_a_measured_time_are_refused() {
     assert!(refused.contains("1 flushes") && refused.contains("too noisy"), "{refused}");
 }
 
+/// The line of the device's file for a mechanism that it does not have.
+fn none(group: &str) -> String {
+    format!(r#"{group} = {{ value = "none", source = "inferred", from = "a test" }}"#)
+}
+
+/// A line of the device's file for a figure that is `n.m.` for this reason.
+fn unmeasured(key: &str, reason: &str) -> String {
+    format!("{key} = {{ value = \"n.m.\", reason = \"{reason}\" }}\n")
+}
+
+/// A device whose read gate is `n.m.` for this reason, with this line for its buckets.
+fn without_gate(reason: &str, bucket: &str) -> DeviceFile {
+    let text = include_str!("tests/device.toml").replace(&none("bucket"), bucket);
+    device_of(&text.replace(&none("read_gate"), &unmeasured("read_gate", reason)))
+}
+
+/// The device of this text.
+fn device_of(text: &str) -> DeviceFile {
+    let text = text.replace("NAME", "unknown");
+    DeviceFile::read(&text, "unknown").unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+/// The lines of a bucket of requests.
+fn bucket(rate: u64, burst: &str) -> String {
+    let figure = |key: &str, value: &str| format!("bucket.requests.{key} = {{ {value} }}\n");
+    let known = |key: &str, value: &str| figure(key, &format!(r#"value = {value}, source = "inferred", from = "x""#));
+    [
+        known("of", r#""requests""#),
+        known("limits", r#""all""#),
+        known("rate", &format!(r#"{rate}, unit = "requests/s""#)),
+        figure("burst", burst),
+        figure("unit", r#"value = "n.m.", reason = "x""#),
+        known("counts", r#""requests""#),
+    ]
+    .concat()
+}
+
 #[test]
 fn queues_on_a_device_without_a_measured_gate_are_refused() {
-    let none = r#"read_gate = { value = "none", source = "inferred", from = "a test" }"#;
-    let without_gate = |reason: &str| {
-        let gate = format!(r#"read_gate = {{ value = "n.m.", reason = "{reason}" }}"#);
-        let text = include_str!("tests/device.toml").replace(none, &gate).replace("NAME", "unknown");
-        DeviceFile::read(&text, "unknown").expect("a device")
-    };
-    let unknown = without_gate("noisy");
+    let unknown = without_gate("noisy", &none("bucket"));
     assert_eq!(unknown.unmeasured().collect::<Vec<_>>(), [("read_gate", "noisy")]);
     let here = device("here", 1000);
     let predicted = |source: &Source| predict(source, &here, &unknown, &[]);
@@ -132,10 +163,63 @@ fn queues_on_a_device_without_a_measured_gate_are_refused() {
     let (reason, _) = refused.expect("a reason");
     assert!(reason.contains("n.m. on unknown: read_gate (noisy); it takes 0.020 to "), "{reason}");
     assert_eq!((prediction.predicted_s, prediction.reason), (None, Some(reason)));
-    for overlapping in [BELOW_LIMIT, BUCKET_FIRST] {
-        assert_eq!(predict(&queued, &here, &without_gate(overlapping), &[]).refused, None, "{overlapping}");
-    }
     assert_eq!(predict(&queued, &here, &here, &[]).refused, None);
+    // The probe saw 16 requests in the time of one. Two are no problem, but ten may be.
+    let below = without_gate(BELOW_LIMIT, &none("bucket"));
+    assert_eq!(predict(&queued, &here, &below, &[]).refused, None);
+    let mut deep = queued.clone();
+    for request in &mut deep.traces[0].requests {
+        (request.issued, request.completed) = (Nanos::ZERO, Nanos::from_millis(1));
+    }
+    deep.traces[0].elapsed = Nanos::from_millis(1);
+    assert_eq!(predict(&deep, &here, &here, &[]).prediction.predicted_s, Some(0.001));
+    let (reason, _) = predict(&deep, &here, &below, &[]).refused.expect("a reason");
+    assert!(reason.contains("it takes 0.001 to 0.002 s"), "{reason}");
+    // A bucket that limits first, in the law and not.
+    let burst = r#"value = 100, unit = "requests", source = "inferred", from = "x""#;
+    let limited = without_gate(BUCKET_FIRST, &bucket(2000, burst));
+    assert_eq!(predict(&queued, &here, &limited, &[]).refused, None);
+    let not_in_the_law = without_gate(BUCKET_FIRST, &none("bucket"));
+    assert!(predict(&queued, &here, &not_in_the_law, &[]).refused.is_some());
+}
+
+#[test]
+fn a_bucket_with_an_unknown_burst_may_be_empty() {
+    let here = device("here", 1000);
+    let with_rate = |rate| without_gate(BUCKET_FIRST, &bucket(rate, r#"value = "n.m.", reason = "not full""#));
+    assert_eq!(predict(&source(), &here, &with_rate(1000), &[]).refused, None);
+    // Ten reads at 100 per second, one after the other.
+    let (reason, _) = predict(&source(), &here, &with_rate(100), &[]).refused.expect("a reason");
+    assert!(reason.contains("bucket.requests.burst (not full); it takes 0.020 to 0."), "{reason}");
+    assert!(!reason.contains("read_gate"), "{reason}");
+}
+
+/// Requests one after the other, too: the device may serve each of them later than its latency says.
+#[test]
+fn limits_that_are_slower_than_the_law_are_refused() {
+    let here = device("here", 1000);
+    let mut written = source();
+    written.traces[0].requests.iter_mut().for_each(|request| request.kind = TapeKind::Write);
+    let refused = |source: &Source, there: &DeviceFile| predict(source, &here, there, &[]).refused;
+    // Only one direction has the limit.
+    let gate = ["request", "byte"].map(|inner| unmeasured(&format!("write_gate.{inner}"), TOO_LONG)).concat();
+    let capped = device_of(&include_str!("tests/device.toml").replace(&none("write_gate"), &gate));
+    assert_eq!(refused(&source(), &capped), None);
+    let (reason, hint) = refused(&written, &capped).expect("a reason");
+    assert!(reason.contains("n.m. on unknown: write_gate.request (the time at queue depth 32"), "{reason}");
+    assert_eq!(hint, WRITE_BUCKET);
+    let capped = without_gate(TOO_LONG, &none("bucket"));
+    assert!(refused(&source(), &capped).is_some_and(|(reason, _)| reason.contains("read_gate (")));
+    assert_eq!(refused(&written, &capped), None);
+    // The other bucket is in the law.
+    let burst = r#"value = 100, unit = "requests", source = "inferred", from = "x""#;
+    let buckets = bucket(100_000, burst) + &unmeasured("bucket.bytes", UNCLEAR);
+    let unclear = without_gate(BUCKET_FIRST, &buckets);
+    assert_eq!(unclear.law().buckets.len(), 1);
+    for source in [&source(), &written] {
+        let (reason, _) = refused(source, &unclear).expect("a reason");
+        assert!(reason.contains("bucket.bytes (it limits reads"), "{reason}");
+    }
 }
 
 #[test]

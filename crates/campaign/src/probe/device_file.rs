@@ -1,6 +1,7 @@
 //! The findings of a probe as a device's file, for `predict` and the simulator.
 
 use machines::{DeviceFile, Figure, MeasuredOn, Origin, Point};
+use simulator::description::{GATE_PER_LATENCY, Gate};
 use stats::probe::latency::Times;
 use stats::probe::{Estimate, Measured, NotMeasured};
 use units::Nanos;
@@ -8,6 +9,7 @@ use units::Nanos;
 use crate::error::CampaignError;
 
 use super::findings::{Bucket, Direction, Findings, Scope};
+use super::hidden;
 
 /// How the probe computed the latencies, as words for the file.
 const fn statistic(times: Times) -> &'static str {
@@ -22,6 +24,13 @@ const LINE: &str = "diskperf probe, line through the last completions";
 
 /// The origin of figures that need no statistic: they follow from the kind of probe.
 const BY_DESIGN: &str = "diskperf probe";
+
+/// The reason for a gate that no law can have, because a request alone is much quicker. The requests have a limit that
+/// is not in the file.
+pub(crate) const TOO_LONG: &str = "the time at queue depth 32 is more than twice the latency";
+
+/// The reason for a bucket that limits reads, if a law with it for reads alone would not limit writes at all.
+pub(crate) const UNCLEAR: &str = "it limits reads, and the limit of writes is not clear";
 
 /// Thousandths of a request, and picoseconds in a nanosecond.
 const THOUSANDTHS: f64 = 1000.0;
@@ -44,14 +53,16 @@ pub fn device_file(
         let table = table(direction, statistic(findings.latency_times));
         let is_known = matches!(table, Figure::Table { .. });
         add(&format!("{of}_latency"), table);
-        let gates = [("request", direction.gate_request, 1.0), ("byte", direction.gate_byte, THOUSANDTHS)];
-        match (is_known, direction.gate_request.or(direction.gate_byte)) {
-            (true, Ok(_)) => {
-                gates.iter().for_each(|(inner, gate, factor)| {
-                    add(&format!("{of}_gate.{inner}"), number(*gate, *factor, LINE));
-                });
-            }
-            (_, gate) => add(&format!("{of}_gate"), unmeasured(gate.err())),
+        if !is_known {
+            add(&format!("{of}_gate"), unmeasured(direction.gate_request.and(direction.gate_byte).err()));
+            continue;
+        }
+        // Each figure has its own reason: `predict` trusts some of them.
+        for (inner, gate, factor) in
+            [("request", direction.gate_request, 1.0), ("byte", direction.gate_byte, THOUSANDTHS)]
+        {
+            let gate = if is_too_long(direction) { hidden(TOO_LONG) } else { gate };
+            add(&format!("{of}_gate.{inner}"), number(gate, factor, LINE));
         }
     }
     match findings.flush_base {
@@ -74,18 +85,29 @@ pub fn device_file(
     Ok(DeviceFile::compose(name, measured_on, figures)?)
 }
 
+/// True if the gate is too long for one of the latencies, in the whole numbers of the file.
+fn is_too_long(direction: &Direction) -> bool {
+    let gate = Gate {
+        request: Nanos(direction.gate_request.map_or(0, |gate| whole(gate.value))),
+        byte_picos: direction.gate_byte.map_or(0, |gate| whole(gate.times(THOUSANDTHS).value)),
+    };
+    direction.latency.iter().any(|(bytes, latency)| {
+        latency.is_ok_and(|latency| gate.spacing(*bytes).0 > GATE_PER_LATENCY.saturating_mul(whole(latency.value)))
+    })
+}
+
+/// Adds a bucket. One with a rate and without a burst is in the file, too: `predict` needs its rate.
 fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, factor: f64) {
     let key = |inner: &str| format!("bucket.{of}.{inner}");
-    if let Some(why) = bucket.rate.and(bucket.burst).err() {
+    if let Err(why) = bucket.rate {
         add(&format!("bucket.{of}"), unmeasured(Some(why)));
         return;
     }
     let limits = match bucket.scope {
         Scope::Reads => "reads",
         Scope::All => "all",
-        // A law with this bucket for reads alone would not limit writes at all.
         Scope::Unclear => {
-            add(&format!("bucket.{of}"), Figure::unmeasured("it limits reads, and the limit of writes is not clear"));
+            add(&format!("bucket.{of}"), Figure::unmeasured(UNCLEAR));
             return;
         }
     };
@@ -102,7 +124,7 @@ fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, fac
 
 /// The measured latencies. If none is measured, the reason of the first one.
 fn table(direction: &Direction, statistic: &str) -> Figure {
-    let nanos = |value: f64| Nanos(value.round() as u64);
+    let nanos = |value: f64| Nanos(whole(value));
     let point = |(bytes, latency): &(u32, Measured)| {
         let Estimate { value, low, high, .. } = latency.ok()?;
         Some(Point { bytes: *bytes, time: nanos(value), range: Some((nanos(low), nanos(high))) })
@@ -123,11 +145,16 @@ fn number(measured: Measured, factor: f64, from: &str) -> Figure {
     match measured {
         Ok(estimate) => {
             let Estimate { value, low, high, samples } = estimate.times(factor);
-            let [value, low, high] = [value, low, high].map(|number| number.round().max(0.0) as u64);
+            let [value, low, high] = [value, low, high].map(whole);
             Figure::Number { value, range: Some((low, high)), origin: Origin::measured(from, samples.into()) }
         }
         Err(why) => unmeasured(Some(why)),
     }
+}
+
+/// A number of the file. A negative one becomes zero.
+fn whole(value: f64) -> u64 {
+    value.round() as u64
 }
 
 fn unmeasured(why: Option<NotMeasured>) -> Figure {

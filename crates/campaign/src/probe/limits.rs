@@ -8,10 +8,13 @@
 //!      requests have the same rate, or if each middle request may cost a whole number of tokens;
 //!   4. a gate with the rate of a bucket is not a gate: the bucket was empty;
 //!   5. a burst counts only if the bucket was full, because it had gained more tokens than it can hold. If the rest was
-//!      too short for that, a longer rest decides.
+//!      too short for that, a longer rest decides;
+//!   6. a gate of small or middle reads that is more than twice as long as the latency is a bucket that holds one
+//!      request: a request alone does not wait for it. No law can have such a gate.
 //!
-//! A bucket that holds less than two requests of 256 KiB looks like a gate.
+//! Any other bucket that holds less than two requests of 256 KiB looks like a gate.
 
+use simulator::description::GATE_PER_LATENCY;
 use stats::probe::gate::{AtSize, gate};
 use stats::probe::knee::{Limit, limit};
 use stats::probe::{BUCKET_FIRST, Estimate, Measured, NotMeasured};
@@ -57,6 +60,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     let large = play(session, findings, TapeKind::Read, LARGE, BRIEF)?;
     session.rest(rest)?;
     let small = play(session, findings, TapeKind::Read, SMALL, long)?;
+    let small = without_credit(findings, SMALL, small);
     let refill = match small.rate {
         Ok(_) => refill(session, findings, small.reserve)?,
         Err(why) => Err(why),
@@ -64,7 +68,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     let small = full(session, findings, small, SMALL)?;
     session.rest(rest)?;
     let middle = play(session, findings, TapeKind::Read, MIDDLE, long)?;
-    let middle = full(session, findings, middle, MIDDLE)?;
+    let middle = full(session, findings, without_credit(findings, MIDDLE, middle), MIDDLE)?;
     let (requests, bytes) = buckets(&small, &middle);
     let refill = if requests.rate.is_ok() { refill } else { requests.rate };
     findings.requests = Bucket { refill, ..requests };
@@ -143,6 +147,20 @@ fn play_step<P: Player>(
         *measured = session.undisturbed(*measured);
     }
     Ok(limit)
+}
+
+/// 6: a steady limit of reads as a bucket of one request, if it is too slow for a gate.
+fn without_credit(findings: &Findings, bytes: u32, limit: Limit) -> Limit {
+    let latency = findings.reads.latency.iter().find(|(size, _)| *size == bytes);
+    match (limit.gate, latency) {
+        (Ok(rate), Some((_, Ok(latency))))
+            if is_same(limit.last, rate.value) && 1e9 / rate.value > GATE_PER_LATENCY as f64 * latency.value =>
+        {
+            let one = Estimate { value: 1.0, low: 1.0, high: 1.0, samples: rate.samples };
+            Limit { rate: Ok(rate), reserve: Ok(one), gate: hidden(BUCKET_FIRST), ..limit }
+        }
+        _ => limit,
+    }
 }
 
 /// Tokens per second of rest that the bucket of requests gained. A bucket that is full again shows its size instead.

@@ -38,6 +38,7 @@ use units::Nanos;
 use workload::TapePlayer;
 
 pub use device_file::device_file;
+pub(crate) use device_file::{TOO_LONG, UNCLEAR};
 pub use findings::{Bucket, Direction, Findings, Rotating, Scope, Zone};
 pub use recorded_file::RecordedFile;
 pub use rows::rows;

@@ -7,11 +7,11 @@ use simulator::description::{
     Bucket as LawBucket, Counts, DeviceLaw, Flush, Gate, Latency, LatencyTable, Limits, Tokens, WriteCache,
 };
 use simulator::{Chance, LawDevice, RawDrive};
-use stats::probe::Measured;
+use stats::probe::{BELOW_LIMIT, Estimate, Measured, NotMeasured};
 use units::Nanos;
 use workload::{Served, Tape, TapePlayer, TapeRequest};
 
-use super::{Findings, Player, Scope, Settings, device_file, probe};
+use super::{Findings, Player, Scope, Settings, TOO_LONG, UNCLEAR, device_file, hidden, probe};
 
 /// A device that answers after 100 us, and later after a pause or after another request. 80 us are the latency of the
 /// device alone.
@@ -188,7 +188,53 @@ fn a_bucket_with_an_unclear_limit_of_writes_is_not_in_the_file() {
     assert_eq!((findings.requests.rate.is_ok(), findings.requests.scope), (true, Scope::Unclear));
     let file = device_file("two", &findings, None).expect("a law");
     assert!(file.law().buckets.is_empty(), "{:?}", file.law());
-    assert!(file.unmeasured().any(|(key, why)| key == "bucket.requests" && why.contains("writes is not clear")));
+    assert!(file.unmeasured().any(|figure| figure == ("bucket.requests", UNCLEAR)));
+}
+
+/// The unmeasured figures of the file of these findings.
+fn unmeasured(findings: &Findings, key: &str) -> Vec<(String, String)> {
+    let file = device_file("one", findings, None).unwrap_or_else(|error| panic!("{error}"));
+    let of_key = file.unmeasured().filter(|(known, _)| known.starts_with(key));
+    of_key.map(|(key, why)| (key.to_owned(), why.to_owned())).collect()
+}
+
+#[test]
+fn unmeasured_gates_have_their_own_reasons_in_the_file() {
+    let mut findings = probed(&plain());
+    let (request, byte) = ("another limit hides a part of the gate", BELOW_LIMIT);
+    (findings.reads.gate_request, findings.reads.gate_byte) = (hidden(request), hidden(byte));
+    let both = [("read_gate.request", request), ("read_gate.byte", byte)];
+    assert_eq!(unmeasured(&findings, "read_gate"), both.map(|(key, why)| (key.to_owned(), why.to_owned())));
+    // A law has no gate that is longer than twice the latency.
+    let exactly = |value| Ok(Estimate { value, low: value, high: value, samples: 99 });
+    findings.reads.gate_request = exactly(2e6);
+    let too_long = ["read_gate.request", "read_gate.byte"].map(|key| (key.to_owned(), TOO_LONG.to_owned()));
+    assert_eq!(unmeasured(&findings, "read_gate"), too_long);
+    // 201 ns and 100 ns in the file.
+    findings.reads.gate_request = exactly(200.6);
+    findings.reads.latency.iter_mut().for_each(|(_, latency)| *latency = exactly(100.4));
+    assert_eq!(unmeasured(&findings, "read_gate"), too_long);
+}
+
+#[test]
+fn a_rate_limit_without_credit_is_a_bucket_of_one_request() {
+    let findings = probed(&DeviceLaw { buckets: vec![bucket("requests", REQUESTS, 500, 1)], ..plain() });
+    assert_eq!((findings.requests.burst.is_ok(), findings.requests.scope), (true, Scope::All), "{findings:?}");
+    let file = device_file("capped", &findings, None).expect("a law");
+    let buckets: Vec<_> = file.law().buckets.iter().map(|one| (one.limits, one.burst_tokens)).collect();
+    assert_eq!(buckets, [(Limits::All, 1)]);
+}
+
+#[test]
+fn a_bucket_with_an_unknown_burst_keeps_its_rate_in_the_file() {
+    let mut findings = probed(&DeviceLaw { buckets: vec![bucket("requests", REQUESTS, 1500, 3999)], ..plain() });
+    findings.requests.burst = Err(NotMeasured::Hidden("perhaps not full"));
+    let file = device_file("one", &findings, None).expect("a law");
+    assert!(file.law().buckets.is_empty(), "{:?}", file.law());
+    let empty = file.without_credit().buckets;
+    assert!(empty.len() == 1 && empty[0].burst_tokens == 1, "{empty:?}");
+    assert!(empty[0].milli_tokens_per_second.abs_diff(1_500_000) < 15_000, "{empty:?}");
+    assert!(file.unmeasured().any(|figure| figure == ("bucket.requests.burst", "perhaps not full")));
 }
 
 #[test]
@@ -214,7 +260,7 @@ fn small_and_huge_buckets_are_not_measured_wrongly() {
     for burst in [1, 2, 5, 16, 40, 300, 5_400_000] {
         for rate in [100, 3000, 20_000] {
             let law = DeviceLaw { buckets: vec![bucket("requests", REQUESTS, rate, burst)], ..plain() };
-            // A bucket of one token is a gate.
+            // A bucket of one token may be a gate.
             if burst > 1 {
                 probed(&law);
             }

@@ -1,6 +1,6 @@
 //! `diskperf probe TARGET`: measures the constants of a device, and writes them as a device's file.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use campaign::error::CampaignError;
@@ -92,8 +92,11 @@ pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
         }
         (None, _) => Exit::Done,
     };
-    if let (Ok(file), Some(path)) = (&file, real_path(&target)) {
-        store_law(&arguments.keep, path, file)?;
+    match (&file, real_path(&target)) {
+        (Ok(file), Some(path)) => store_law(&arguments.keep, path, file)?,
+        // With -o, diskperf has already printed the reason.
+        (Err(why), Some(_)) if arguments.output.is_none() => output::remark(&format!("no law is stored: {why}")),
+        _ => {}
     }
     Ok(exit)
 }
@@ -219,10 +222,23 @@ fn words(step: Step) -> String {
     }
 }
 
-/// Where and when a real device is measured.
+/// Where and when a real device is measured. The path is absolute, because `predict` may run in another folder.
 fn measured_on(target: &Path) -> MeasuredOn {
     let host = Host::this();
+    let target = path::absolute(target).unwrap_or_else(|_| target.to_owned());
     let DateTime { year, month, day, .. } = DateTime::from_unix(unix_seconds());
     let date = format!("{year:04}-{month:02}-{day:02}");
     MeasuredOn { host: sanitize::line(&host.name).into_owned(), date, target: target.shown().into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_in_a_device_file_is_absolute() {
+        let target = PathBuf::from(measured_on(Path::new("some")).target);
+        assert!(target.is_absolute() && target.ends_with("some"), "{target:?}");
+        assert_eq!(measured_on(Path::new("/dev/vdb")).target, "/dev/vdb");
+    }
 }

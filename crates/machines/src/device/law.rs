@@ -23,6 +23,18 @@ pub fn law(
     figures: &BTreeMap<String, Figure>,
     place: &dyn Fn(&str) -> Place,
 ) -> Result<DeviceLaw, MachineFault> {
+    let mut law = without_credit(name, figures, place)?;
+    let burst = |bucket: &Bucket| figures.get(&format!("{BUCKET}.{}.burst", bucket.name));
+    law.buckets.retain(|bucket| !matches!(burst(bucket), Some(Figure::Unmeasured { .. })));
+    Ok(law)
+}
+
+/// Builds the law as `law` does, but with the buckets whose burst is `n.m.`: they have the smallest one, a token.
+pub fn without_credit(
+    name: &str,
+    figures: &BTreeMap<String, Figure>,
+    place: &dyn Fn(&str) -> Place,
+) -> Result<DeviceLaw, MachineFault> {
     let figures = Figures { figures, place };
     // 1
     let buckets = figures.check()?;
@@ -193,7 +205,10 @@ impl Figures<'_> {
             limits,
             tokens,
             milli_tokens_per_second: if is_bytes { rate.saturating_mul(1000) } else { rate },
-            burst_tokens: self.number(&key("burst"))?,
+            burst_tokens: match self.figures.get(&key("burst")) {
+                Some(Figure::Unmeasured { .. }) => 1,
+                _ => self.number(&key("burst"))?,
+            },
         })
     }
 

@@ -185,6 +185,13 @@ impl DeviceFile {
         &self.law
     }
 
+    /// The law if the buckets with a measured rate and an unmeasured burst hold no credit. [`DeviceFile::law`] leaves
+    /// them out.
+    pub fn without_credit(&self) -> DeviceLaw {
+        let place = |_: &str| Place::Typed(self.name.clone());
+        law::without_credit(&self.name, &self.figures, &place).expect("the law was built from these figures")
+    }
+
     /// The figure with that key, such as `read_latency`, `flush.base` or `bucket.requests.rate`.
     pub fn figure(&self, key: &str) -> Option<&Figure> {
         self.figures.get(key)

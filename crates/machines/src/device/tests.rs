@@ -101,6 +101,15 @@ fn mechanisms_can_be_none_or_unmeasured() {
     let none = "bucket = { value = \"none\", source = \"inferred\", from = \"x\" }\n";
     let file = DeviceFile::read(&DISK[..whole].replace("capacity", &format!("{none}capacity")), "disk.toml");
     assert_eq!(file.expect("a device without buckets").law().buckets, []);
+    let burst = DISK.lines().find(|line| line.starts_with("burst")).expect("a burst");
+    let text = DISK.replacen(burst, "burst = { value = \"n.m.\", reason = \"never full\" }", 1);
+    let file = DeviceFile::read(&text, "disk.toml").expect("a device with an unknown burst");
+    let buckets = |law: &DeviceLaw| -> Vec<(String, u64)> {
+        law.buckets.iter().map(|bucket| (bucket.name.clone(), bucket.burst_tokens)).collect()
+    };
+    assert_eq!(buckets(file.law()), [("throughput".to_owned(), 13 << 20)]);
+    assert_eq!(buckets(&file.without_credit())[0], ("requests".to_owned(), 1));
+    assert!(file.unmeasured().any(|figure| figure == ("bucket.requests.burst", "never full")));
     let flush = DISK.lines().find(|line| line.starts_with("flush")).expect("a flush");
     let text = DISK.replace(flush, "flush = { value = \"n.m.\", reason = \"reads only\" }");
     let file = DeviceFile::read(&text, "disk.toml").expect("a device without a known flush");
@@ -121,7 +130,7 @@ fn a_file_is_written_as_it_was_read() {
 }
 
 proptest! {
-    /// Any figures of a possible device come back as they were.
+    /// Any figures of a possible device are the same after they were written and read.
     #[test]
     fn written_figures_come_back(
         times in proptest::collection::btree_map(1..u32::MAX, 1..3_000_000_000_u64, 1..9),

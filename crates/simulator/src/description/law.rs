@@ -27,7 +27,7 @@ const MOST_MILLI_RATE: u64 = MOST_BYTES;
 
 /// The gate's spacing may exceed the latency at depth 1 by this factor. Both are measured, and a device that does not
 /// overlap requests has the same time for both. A guess.
-const GATE_PER_LATENCY: u64 = 2;
+pub const GATE_PER_LATENCY: u64 = 2;
 
 /// The drain rates of the flush and of the cache may differ by this factor: they are two measurements of one thing. A
 /// guess.

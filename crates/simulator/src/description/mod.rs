@@ -33,7 +33,9 @@ pub use ffs::{Ffs, Names};
 pub use file_system::FileSystem;
 pub use ide::Ide;
 pub use kernel::Kernel;
-pub use law::{Bucket, Counts, DeviceLaw, Flush, Gate, Latency, LatencyTable, Limits, Tokens, WriteCache};
+pub use law::{
+    Bucket, Counts, DeviceLaw, Flush, GATE_PER_LATENCY, Gate, Latency, LatencyTable, Limits, Tokens, WriteCache,
+};
 pub use lfs::{CleanerPolicy, Lfs};
 use units::Nanos;
 
