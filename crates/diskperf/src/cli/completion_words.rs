@@ -11,7 +11,7 @@ use crate::documents::store_arguments::StoreArguments;
 
 /// The kinds of such words, each with the names of the arguments that take them.
 const KINDS: [(Kind, &[&str]); 4] = [
-    (Kind::Run, &["RUN", "RUN|FILE", "RUN|JOB.toml", "THEN", "NOW"]),
+    (Kind::Run, &["RUN", "RUN|FILE", "THEN", "NOW"]),
     (Kind::Target, &["TARGET"]),
     (Kind::Machine, &["MACHINE"]),
     (Kind::Word, &["WORD"]),

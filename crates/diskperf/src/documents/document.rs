@@ -26,7 +26,7 @@ pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
     match stored_name(run).map(|name| store.load(name)) {
         // Without a database, the argument can only be a file.
         None | Some(Err(Error::Runs(RunsError::NothingIsStored(_) | RunsError::NowhereToStore))) => read(run),
-        Some(loaded) => Ok(loaded?.1),
+        Some(loaded) => loaded,
     }
 }
 
@@ -49,7 +49,7 @@ pub struct Both<T> {
 pub fn readable(run: &Path, store: &StoreArguments) -> Result<Readable, Error> {
     match stored_name(run).map(|name| store.load(name)) {
         None | Some(Err(Error::Runs(RunsError::NothingIsStored(_) | RunsError::NowhereToStore))) => {}
-        Some(loaded) => return Ok(Readable::Run(Box::new(loaded?.1))),
+        Some(loaded) => return Ok(Readable::Run(Box::new(loaded?))),
     }
     let (name, bytes) = (name_of(run), user_files::bytes(run, LARGEST)?);
     Ok(match schema_of(bytes.as_deref().unwrap_or_default()).as_deref() {

@@ -3,7 +3,7 @@
 //!
 //! Policy:
 //!   1. the program has its plain name, not the path that started it;
-//!   2. typed paths, also relative ones, and the host's name are removed wherever they occur. Mount options keep
+//!   2. typed paths, also relative ones, and the names of all hosts are removed wherever they occur. Mount options keep
 //!      numbers and known settings as values; other values may be addresses or names of users;
 //!   3. everything else that looks like a path is removed too, with the serial numbers in names under /dev, and every
 //!      UUID;
@@ -12,6 +12,7 @@
 //!   5. a removed word is replaced by the same word everywhere: two paths stay two paths. Words of the document's own
 //!      vocabulary stay.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use campaign::presets::COMMAND;
@@ -21,8 +22,9 @@ use stats::{Document, Name, ParameterValue, Proof, TargetInfo};
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
 
-/// Fields whose values are words of the document's own vocabulary, or histograms, which look like paths.
-const VOCABULARY: [&str; 18] = [
+/// Fields whose texts and lists of texts are words of the document's own vocabulary, or histograms, which look like
+/// paths. Fields inside of other values have entries of their own.
+const VOCABULARY: [&str; 23] = [
     "schema",
     "provenance",
     "preset",
@@ -41,6 +43,12 @@ const VOCABULARY: [&str; 18] = [
     "effect",
     "operation",
     "histogram",
+    "layer",
+    "verdict",
+    "quantity",
+    // The warnings of a comparison, and the state of a check.
+    "marks",
+    "state",
 ];
 
 /// Options of the command line whose value is a path, which may be relative.
@@ -75,7 +83,7 @@ const KNOWN_OPTIONS: [&str; 18] = [
 pub fn anonymous(document: &Document) -> Document {
     let (document, mut hidden) = prepared(document);
     let mut value = value_of(&document).expect("plain data");
-    hidden.clean(&mut value);
+    hidden.clean(&mut value, false);
     read_again(&value).expect("only words were changed")
 }
 
@@ -83,7 +91,7 @@ pub fn anonymous(document: &Document) -> Document {
 pub fn anonymous_proof(proof: &Proof) -> Proof {
     let (run, mut hidden) = prepared(&proof.run);
     let mut value = value_of(&Proof { anonymous: true, run, ..proof.clone() }).expect("plain data");
-    hidden.clean(&mut value);
+    hidden.clean(&mut value, false);
     read_again(&value).expect("only words were changed")
 }
 
@@ -104,9 +112,7 @@ fn prepared(document: &Document) -> (Document, Hidden) {
     let mut hidden = Hidden { known: Vec::new() };
     hidden.known.extend(document.run.name.take().map(|name| (name, "NAME".to_owned())));
     // 2
-    if !document.run.host.is_empty() {
-        hidden.known.push((document.run.host.clone(), "HOST".to_owned()));
-    }
+    hidden.hide_hosts(&document);
     for path in document.run.targets.iter().filter_map(typed_path) {
         hidden.hide(&path);
     }
@@ -194,6 +200,18 @@ struct Hidden {
 }
 
 impl Hidden {
+    /// Hides the names of all hosts: `HOST`, `HOST2`, `HOST3`. Two hosts may have one name.
+    fn hide_hosts(&mut self, document: &Document) {
+        let mut names = vec![document.run.host.as_str()];
+        names.extend(document.run.hosts.iter().map(|host| host.name.as_str()));
+        let mut seen = BTreeSet::new();
+        names.retain(|name| !name.is_empty() && seen.insert(*name));
+        for (number, name) in (1_usize..).zip(names) {
+            let number = if number == 1 { String::new() } else { number.to_string() };
+            self.known.push((name.to_owned(), format!("HOST{number}")));
+        }
+    }
+
     fn hide(&mut self, word: &str) -> String {
         if let Some((_, instead)) = self.known.iter().find(|(known, _)| known == word) {
             return instead.clone();
@@ -203,17 +221,17 @@ impl Hidden {
         instead
     }
 
-    fn clean(&mut self, value: &mut Value) {
+    /// Removes the words from a value, but from its own text only if it is not vocabulary.
+    fn clean(&mut self, value: &mut Value, is_vocabulary: bool) {
         match value {
-            Value::String(text) => *text = self.cleaned(text),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.clean(value)),
+            Value::String(text) if !is_vocabulary => *text = self.cleaned(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.clean(value, is_vocabulary)),
             Value::Object(fields) => {
                 if let Some(name) = name_of_bytes(fields) {
                     *value = json!(Name::new(&self.cleaned(&name)));
                     return;
                 }
-                let fields = fields.iter_mut().filter(|(name, _)| !VOCABULARY.contains(&name.as_str()));
-                fields.for_each(|(_, value)| self.clean(value));
+                fields.iter_mut().for_each(|(name, value)| self.clean(value, VOCABULARY.contains(&name.as_str())));
             }
             _ => {}
         }
@@ -319,6 +337,78 @@ mod tests {
     }
 
     #[test]
+    fn the_names_of_all_hosts_are_removed() {
+        let mut run = stats::RunInfo { host: "node1".to_owned(), ..stats::RunInfo::default() };
+        let host = |name: &str| stats::HostInfo { name: name.to_owned(), ..stats::HostInfo::default() };
+        run.hosts = ["node1", "node10", "node2", "node2"].map(host).into();
+        run.findings = vec!["node10 is slower than node2 and node1".to_owned()];
+        let document = Document { schema: stats::SCHEMA.to_owned(), run, cells: Vec::new(), errors: Vec::new() };
+        let hidden = anonymous(&document).run;
+        let names: Vec<&str> = hidden.hosts.iter().map(|host| host.name.as_str()).collect();
+        assert_eq!((hidden.host.as_str(), names), ("HOST", vec!["HOST", "HOST2", "HOST3", "HOST3"]));
+        assert_eq!(hidden.findings, ["HOST2 is slower than HOST3 and HOST"]);
+    }
+
+    /// A removed word may also be a value of an enumeration. If it was replaced there, the document could not be read.
+    #[test]
+    fn values_of_enumerations_stay() {
+        let schemas = [
+            include_str!("../../../../docs/reference/schema/run.json"),
+            include_str!("../../../../docs/reference/schema/doctor.json"),
+            include_str!("../../../../docs/reference/schema/verify.json"),
+        ];
+        let mut keys = BTreeSet::new();
+        for schema in schemas {
+            let schema: Value = serde_json::from_str(schema).expect("a schema");
+            let Some(types) = schema["$defs"].as_object() else { continue };
+            let is_value = |one: &Value| one["const"].is_string() || one["enum"].is_array();
+            let is_enumeration =
+                |one: &Value| is_value(one) || one["oneOf"].as_array().is_some_and(|all| all.iter().all(is_value));
+            let references: Vec<String> = types
+                .iter()
+                .filter(|(_, one)| is_enumeration(one))
+                .map(|(name, _)| json!(format!("#/$defs/{name}")).to_string())
+                .collect();
+            let fields = types.values().chain([&schema]).filter_map(|one| one["properties"].as_object()).flatten();
+            for (key, field) in fields {
+                let field = field.to_string();
+                if references.iter().any(|reference| field.contains(reference)) {
+                    keys.insert(key.clone());
+                }
+            }
+        }
+        assert!(keys.len() >= 15, "{keys:?}");
+        keys.retain(|key| !VOCABULARY.contains(&key.as_str()));
+        assert_eq!(keys, BTreeSet::new());
+    }
+
+    #[test]
+    fn a_run_may_have_the_name_of_a_verdict_or_of_a_warning() {
+        let text = include_str!("../../../../docs/choice.json");
+        let mut document: Document = serde_json::from_str(text).expect("a document");
+        document.run.name = Some("faster".to_owned());
+        let verdicts = |document: &Document| {
+            let choice = document.run.choice.as_ref().expect("a choice");
+            choice.comparisons.iter().map(|pair| pair.verdict).collect::<Vec<_>>()
+        };
+        let hidden = anonymous(&document);
+        assert_eq!((hidden.run.name.as_deref(), verdicts(&hidden)), (None, verdicts(&document)));
+        let known = [("no", "PATH1"), ("cache", "NAME")].map(|(word, instead)| (word.to_owned(), instead.to_owned()));
+        let mut value = json!([
+            { "state": "no", "marks": ["cache"] },
+            { "state": { "cache": "cold", "unverified": "no device" } },
+            { "marks": [{ "code": "cache", "text": "no cache" }] },
+        ]);
+        Hidden { known: known.into() }.clean(&mut value, false);
+        let expected = json!([
+            { "state": "no", "marks": ["cache"] },
+            { "state": { "cache": "cold", "unverified": "PATH1 device" } },
+            { "marks": [{ "code": "cache", "text": "PATH1 NAME" }] },
+        ]);
+        assert_eq!(value, expected);
+    }
+
+    #[test]
     fn paths_and_serial_numbers_are_removed() {
         let mut hidden = Hidden { known: vec![("my disk".to_owned(), "PATH1".to_owned())] };
         for (text, expected) in [
@@ -332,7 +422,7 @@ mod tests {
             assert_eq!(hidden.cleaned(text), expected);
         }
         let mut names = json!([{ "bytes": "2f686f6d652fff" }, { "bytes": "61ff3d2f686f6d652fff" }]);
-        hidden.clean(&mut names);
+        hidden.clean(&mut names, false);
         assert_eq!(names, json!(["PATH7", { "bytes": "61ff3d5041544837" }]));
     }
 }

@@ -177,13 +177,11 @@ impl StoreArguments {
         }
     }
 
-    /// Loads a stored run by its id, the unique beginning of an id, a name, or `last`. Returns its id and document.
-    pub fn load(&self, typed: &str) -> Result<(String, Document), Error> {
+    /// Loads a stored run by its id, the unique beginning of an id, a name, or `last`.
+    pub fn load(&self, typed: &str) -> Result<Document, Error> {
         let unknown = || store::StoreError::UnknownRun { typed: typed.to_owned(), near: Vec::new() };
         let store = self.to_read()?.ok_or_else(unknown)?;
-        let run = store.find(typed)?;
-        let document = store.document(&run)?;
-        Ok((run, document))
+        Ok(store.document(&store.find(typed)?)?)
     }
 
     /// The same database for a process in another folder.

@@ -189,9 +189,11 @@ fn runs_are_exported_for_other_programs() {
     assert_eq!(alone, Value::from(vec![serde_json::from_str::<Value>(&json).expect("JSON")]));
     fs::write(scratch.cli.path().join("one.json"), alone.to_string()).expect("a file");
     assert!(scratch.well(&["show", "one.json"]).contains("read_8192"), "an exported run is shown");
-    let both = scratch.json(&["export", first, "last"]);
-    assert_eq!(both.as_array().map(Vec::len), Some(2));
-    assert_eq!(both[0], serde_json::from_str::<Value>(&json).expect("JSON"));
+    let all = scratch.json(&["export", first, "last", "one.json"]);
+    assert_eq!(all.as_array().map(Vec::len), Some(3));
+    assert_eq!([&all[0], &all[2]], [&alone[0]; 2], "a file is exported like a stored run");
+    let hidden = scratch.well(&["export", "one.json", "--format", "csv", "--anonymous"]);
+    assert!(hidden.contains("\nFILE1,") && !hidden.contains("one.json"), "{hidden}");
 
     let csv = scratch.well(&["export", first, second, "--format", "csv"]);
     let lines: Vec<&str> = csv.lines().collect();
@@ -296,7 +298,7 @@ fn an_unknown_run_gets_similar_suggestions() {
     scratch.refuses(&["resume"], 2, &["every stored run is finished"]);
     // The ids of one day have the same end. Several ids have the same beginning only among a few thousand runs, so this
     // test has no such ids.
-    scratch.refuses(&["export", ""], 2, &["there is no run"]);
+    scratch.refuses(&["resume", ""], 2, &["there is no run"]);
 }
 
 #[test]
@@ -377,7 +379,7 @@ fn every_command_leaves_locked_stores_unchanged() {
         &["resume"],
         &["run", "smoke", "sim:flat"],
     ];
-    // All at once, as each waits.
+    // The commands run at the same time, because each waits for the lock.
     std::thread::scope(|scope| {
         for command in commands {
             let scratch = &scratch;

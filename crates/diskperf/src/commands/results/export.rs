@@ -1,6 +1,7 @@
-//! `diskperf export RUN...`: stored runs as JSON, CSV or Markdown; and workloads as fio jobs.
+//! `diskperf export RUN...`: runs as JSON, CSV or Markdown; and workloads as fio jobs.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use campaign::request::host;
 use clap::{Args, ValueEnum};
@@ -8,7 +9,7 @@ use jobs::{Source, fio};
 use stats::Document;
 use units::Exit;
 
-use crate::documents::document::{plain, presentation};
+use crate::documents::document::{self, plain, presentation};
 use crate::documents::job_files;
 use crate::documents::redact::anonymous;
 use crate::documents::store_arguments::StoreArguments;
@@ -19,9 +20,10 @@ use crate::ui::output_format::{Layout, OutputArguments, json};
 /// Arguments of `diskperf export`.
 #[derive(Clone, Debug, Args)]
 pub struct ExportArguments {
-    /// Stored runs: ids, the beginnings of ids, or last; with --to, also job files
-    #[arg(required = true, value_name = "RUN|JOB.toml")]
-    runs: Vec<String>,
+    /// Stored runs (their ids, the beginnings of ids, or last), or result files (of `diskperf run ... --json -o FILE`);
+    /// with --to, also job files; - means standard input
+    #[arg(required = true, value_name = "RUN|FILE")]
+    runs: Vec<PathBuf>,
     /// Remove the name of the machine, its paths and serial numbers.
     #[arg(long)]
     anonymous: bool,
@@ -65,21 +67,33 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Error> {
         return to_fio(arguments);
     }
     let mut runs = Vec::new();
-    for typed in &arguments.runs {
-        let (name, document) = arguments.store.load(typed)?;
-        runs.push((name, if arguments.anonymous { anonymous(&document) } else { document }));
+    for (typed, number) in arguments.runs.iter().zip(1..) {
+        let document = document::named(typed, &arguments.store)?;
+        runs.push(match arguments.anonymous {
+            true => (anonymous_name(typed, &document, number), anonymous(&document)),
+            false => (document::display_name(typed, &document), document),
+        });
     }
     arguments.output.deliver(&text(arguments.output.layout(), &runs))?;
     Ok(Exit::Done)
 }
 
+/// The id of a stored run. For a file, whose name may identify the user, a replacement: `FILE2`.
+fn anonymous_name(typed: &Path, document: &Document, number: u32) -> String {
+    match document::stored_name(typed) {
+        Some(_) => document::display_name(typed, document),
+        None => format!("FILE{number}"),
+    }
+}
+
 fn to_fio(arguments: &ExportArguments) -> Result<Exit, Error> {
     let mut jobs = Vec::new();
     for typed in &arguments.runs {
-        let text = if typed.ends_with(".toml") {
-            job_files::open_own(typed.as_ref())?
+        let text = if typed.extension().is_some_and(|extension| extension == "toml") {
+            job_files::open_own(typed)?
         } else {
-            let (name, document) = arguments.store.load(typed)?;
+            let document = document::named(typed, &arguments.store)?;
+            let name = document::display_name(typed, &document);
             match document.run.job {
                 Some(text) => Source::new(name, text),
                 None => return Err(RunsError::NoJob(name).into()),
