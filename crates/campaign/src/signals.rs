@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
-use kernel::message;
+use kernel::{Wait, message};
 use runner::live::Live;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -22,13 +22,25 @@ const HANDLED: Duration = Duration::from_millis(50);
 #[error("cannot prepare for signals: {}", message(.0))]
 pub struct SignalFault(io::Error);
 
-/// Set by the signals that stop a command, if the command handles them. It is not the flag of a [`Stop`]: a timer sets
-/// that one too. Results that wait for the reader of a FIFO must be ended by a signal only.
+/// Set by the signals that stop a command, if the command handles them, and cleared when results are delivered. It is
+/// not the flag of a [`Stop`]: a timer sets that one too. Only a signal may end the delivery of results.
 static TOLD: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// True if a signal told this process to stop. A command without handlers is ended by the signal itself.
-pub fn told_to_stop() -> bool {
-    TOLD.load(Ordering::Relaxed)
+/// True if such a signal came before results were delivered.
+static TOLD_BEFORE: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the delivery of results begins. The signal that ended the measurement does not cut them off.
+pub fn begin_delivery() {
+    if TOLD.swap(false, Ordering::Relaxed) {
+        TOLD_BEFORE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// True if a signal ends this wait of a delivery: one that came since the delivery began. If a FIFO has no reader, an
+/// earlier signal does so too: `timeout` sends only one, and there may never be a reader. A command without handlers is
+/// ended by the signal itself.
+pub fn told_to_stop(wait: Wait) -> bool {
+    TOLD.load(Ordering::Relaxed) || wait == Wait::ForReader && TOLD_BEFORE.load(Ordering::Relaxed)
 }
 
 /// Makes a write beyond the largest allowed file size (`ulimit -f`) return an error instead of ending this process.
@@ -67,8 +79,7 @@ impl Stop {
     ///   3. SIGCONT, after SIGSTOP or Ctrl-Z, is recorded.
     pub fn on_signals() -> Result<Stop, SignalFault> {
         let stop = Stop::default();
-        let flags = [stop.flag(), Arc::clone(&TOLD)];
-        stop.register(&flags)?;
+        stop.register(&stop.flags())?;
         // 3. The last one: tests wait for it before they send any of them.
         signal_hook::flag::register(SIGCONT, stop.held()).map_err(SignalFault)?;
         Ok(stop)
@@ -79,7 +90,7 @@ impl Stop {
     pub fn on_signals_ending(live: &'static Live) -> Result<Stop, SignalFault> {
         let stop = Stop::default();
         let enough = live.enough();
-        stop.register(&[Arc::clone(&enough)])?;
+        stop.register(&[Arc::clone(&enough), Arc::clone(&TOLD)])?;
         let mut signals = Signals::new(ending().chain([SIGCONT])).map_err(SignalFault)?;
         let (flag, held) = (stop.flag(), stop.held());
         let wait = move || {
@@ -95,6 +106,13 @@ impl Stop {
         };
         thread::Builder::new().spawn(wait).map_err(SignalFault)?;
         Ok(stop)
+    }
+
+    /// The flags for the handlers of [`Stop::on_signals`]. A second Ctrl-C finds the first one set, so only signals set
+    /// it, and nothing clears it. Each call makes another one: the handlers of an earlier command in this process run
+    /// first.
+    fn flags(&self) -> [Arc<AtomicBool>; 3] {
+        [Arc::default(), Arc::clone(&TOLD), self.flag()]
     }
 
     /// Registers handlers that set these flags. A second Ctrl-C finds the first of them set.
@@ -186,6 +204,23 @@ mod tests {
             thread::yield_now();
         }
         assert!(stop.is_late());
+    }
+
+    #[test]
+    fn only_signals_make_a_ctrl_c_the_second_one() {
+        let stop = Stop::default();
+        let first = stop.flags();
+        stop.request();
+        TOLD.store(true, Ordering::Relaxed);
+        assert!(first[1..].iter().all(|flag| flag.load(Ordering::Relaxed)));
+        assert!(!first[0].load(Ordering::Relaxed), "after a time limit, the first Ctrl-C would end the process");
+        first[0].store(true, Ordering::Relaxed);
+        assert!(!stop.flags()[0].load(Ordering::Relaxed), "an earlier handler would set it for the same Ctrl-C");
+        // The signal that ended the measurement, and one that comes during the delivery.
+        begin_delivery();
+        assert_eq!([Wait::ForReader, Wait::ForRoom].map(told_to_stop), [true, false]);
+        TOLD.store(true, Ordering::Relaxed);
+        assert_eq!([Wait::ForReader, Wait::ForRoom].map(told_to_stop), [true, true]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use leftovers::notes::hidden_notes;
 pub use leftovers::scan::{Swept, remove_left};
 pub use observe::memory::{check_memory, free_on, stack_limit};
 pub use observe::tracefs::remove_left_instances;
-pub use output_file::{Links, OutputFile, OutputFileFault, OutputSteps, stream};
+pub use output_file::{Links, OutputFile, OutputFileFault, OutputSteps, Wait, stream};
 pub use page_cache::{EvictionMethods, never_written};
 pub use path_fault::PathFault;
 pub use provision::image::{Image, ImageSpec};

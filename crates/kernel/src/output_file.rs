@@ -65,6 +65,15 @@ pub enum Links {
     Refused,
 }
 
+/// A wait for a stream that cannot be written now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// No program has the FIFO open for reading.
+    ForReader,
+    /// The reader has not read enough.
+    ForRoom,
+}
+
 /// Why results cannot be written to a file.
 #[derive(Debug)]
 pub enum OutputFileFault {
@@ -167,7 +176,7 @@ impl OutputFile {
 
     /// Writes all bytes. Waits for a reader of a FIFO until `is_to_stop` returns true. A reader that closes the FIFO
     /// early is not an error.
-    pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
+    pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn(Wait) -> bool) -> Result<(), OutputFileFault> {
         match &self.destination {
             Destination::Descriptor(file) => stream(file.as_fd(), bytes, is_to_stop),
             Destination::Stream(found) => stream(open_stream(found, is_to_stop)?.as_fd(), bytes, is_to_stop),
@@ -267,10 +276,10 @@ fn is_stream(refusal: &Refusal) -> bool {
 }
 
 /// Opens a stream without blocking: a FIFO only once it has a reader.
-fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, OutputFileFault> {
+fn open_stream(found: &Found, is_to_stop: &dyn Fn(Wait) -> bool) -> Result<File, OutputFileFault> {
     loop {
         match found.open(OFlags::WRONLY | OFlags::NONBLOCK) {
-            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => wait(is_to_stop)?,
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => wait(is_to_stop, Wait::ForReader)?,
             opened => return Ok(opened?),
         }
     }
@@ -278,18 +287,22 @@ fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, Out
 
 /// Writes all bytes to an open descriptor. A blocked write would be restarted after a signal (SA_RESTART), so no write
 /// may block. Each write therefore begins once the kernel has room, and is no longer than that room.
-pub fn stream(to: BorrowedFd, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
+pub fn stream(to: BorrowedFd, bytes: &[u8], is_to_stop: &dyn Fn(Wait) -> bool) -> Result<(), OutputFileFault> {
     stream_to_reader(to, bytes, is_to_stop).map(drop)
 }
 
 /// Does the same, and returns false if the reader has closed the pipe.
-fn stream_to_reader(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<bool, OutputFileFault> {
+fn stream_to_reader(
+    to: BorrowedFd,
+    mut bytes: &[u8],
+    is_to_stop: &dyn Fn(Wait) -> bool,
+) -> Result<bool, OutputFileFault> {
     // A regular file always has room. One call appends everything, which keeps the results of two programs apart.
     let is_regular = FileType::from_raw_mode(rustix::fs::fstat(to)?.st_mode) == FileType::RegularFile;
     let longest = if is_regular { usize::MAX } else { libc::PIPE_BUF };
     while !bytes.is_empty() {
         if !has_room(to)? {
-            stop_if_told(is_to_stop)?;
+            stop_if_told(is_to_stop, Wait::ForRoom)?;
             continue;
         }
         match rustix::io::write(to, &bytes[..bytes.len().min(longest)]) {
@@ -297,8 +310,8 @@ fn stream_to_reader(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> b
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::PIPE) => return Ok(false),
             // Another program has filled the pipe since the check.
-            Err(Errno::AGAIN) => wait(is_to_stop)?,
-            Err(Errno::INTR) => stop_if_told(is_to_stop)?,
+            Err(Errno::AGAIN) => wait(is_to_stop, Wait::ForRoom)?,
+            Err(Errno::INTR) => stop_if_told(is_to_stop, Wait::ForRoom)?,
             Err(errno) => return Err(errno.into()),
         }
     }
@@ -320,12 +333,12 @@ fn has_room(to: BorrowedFd) -> Result<bool, OutputFileFault> {
     }
 }
 
-fn stop_if_told(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
-    if is_to_stop() { Err(OutputFileFault::NoReader) } else { Ok(()) }
+fn stop_if_told(is_to_stop: &dyn Fn(Wait) -> bool, wait: Wait) -> Result<(), OutputFileFault> {
+    if is_to_stop(wait) { Err(OutputFileFault::NoReader) } else { Ok(()) }
 }
 
-fn wait(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
-    stop_if_told(is_to_stop)?;
+fn wait(is_to_stop: &dyn Fn(Wait) -> bool, wait: Wait) -> Result<(), OutputFileFault> {
+    stop_if_told(is_to_stop, wait)?;
     thread::sleep(PAUSE);
     Ok(())
 }

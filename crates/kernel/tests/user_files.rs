@@ -3,6 +3,7 @@
 
 use std::env;
 use std::fs::{self, File};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use kernel::guard::{Found, Given, Refusal, judge};
-use kernel::{Links, OutputFile, OutputFileFault, Posix};
+use kernel::{Links, OutputFile, OutputFileFault, Posix, Wait};
 use testkit::loop_disk::Disk;
 use testkit::need_disk;
 use workload::{Handle, Mode, Name, Op, Reason, Stream, Tally, World};
@@ -167,7 +168,7 @@ fn results_do_not_replace_devices_or_shown_files() {
             }
             let output = OutputFile::resolve(&name, Links::Followed).expect("a place for results");
             decoy.place(way, &name);
-            match output.write(b"results", &|| false) {
+            match output.write(b"results", &|_| false) {
                 Err(OutputFileFault::Refused(Refusal::Link)) => assert!(way < 2),
                 Err(OutputFileFault::Refused(Refusal::Shown(device))) => {
                     assert!(way == 2 && device == decoy.disk.name())
@@ -202,8 +203,23 @@ fn results_are_not_written_to_our_own_descriptors() {
     let number = PathBuf::from(format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
     assert!(matches!(OutputFile::resolve(&number, Links::Followed), Err(OutputFileFault::NotOpen)));
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("as if it had been given");
-    OutputFile::resolve(&number, Links::Followed).and_then(|given| given.write(b"TE", &|| false)).expect("written");
+    OutputFile::resolve(&number, Links::Followed).and_then(|given| given.write(b"TE", &|_| false)).expect("written");
     assert_eq!(fs::read_to_string(path).expect("the file"), "TExt");
+}
+
+#[test]
+fn a_full_pipe_has_a_reader_and_a_fifo_that_is_not_open_has_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("fifo");
+    let (kind, rights) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, kind, rights, 0).expect("a FIFO");
+    let fifo = OutputFile::resolve(&path, Links::Followed).expect("a stream");
+    let ended = fifo.write(b"results", &|wait| wait == Wait::ForReader);
+    assert!(matches!(ended, Err(OutputFileFault::NoReader)), "{ended:?}");
+    let (_reader, writer) = std::io::pipe().expect("a pipe");
+    // More than a pipe holds: 16 pages of up to 64 KiB.
+    let ended = kernel::stream(writer.as_fd(), &b"x".repeat(4 << 20), &|wait| wait == Wait::ForRoom);
+    assert!(matches!(ended, Err(OutputFileFault::NoReader)), "{ended:?}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ const LONGEST: usize = 4096;
 /// Prints on standard output.
 pub fn print(text: &str) -> Result<(), Error> {
     let text = sanitize::lines(text);
+    signals::begin_delivery();
     // Locked, so that the lines of two threads do not mix. Nothing else writes through it.
     let out = io::stdout().lock();
     kernel::stream(out.as_fd(), text.as_bytes(), &signals::told_to_stop).map_err(|fault| match fault {
@@ -125,6 +126,7 @@ pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
 /// The only code that writes files named by the user: see [`OutputFile`] for replaced files, streams and refusals.
 fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
     let text = sanitize::lines(text);
+    signals::begin_delivery();
     let output = OutputFile::resolve(path, links).map_err(|fault| unwritable(path, fault))?;
     inputs::will_write(path)?;
     output.write(text.as_bytes(), &signals::told_to_stop).map_err(|fault| unwritable(path, fault))
@@ -139,6 +141,7 @@ pub struct Steps {
 impl Steps {
     /// Begins a file, or standard output if there is no file.
     pub fn begin(to: Option<&Path>) -> Result<Steps, Error> {
+        signals::begin_delivery();
         let open = match to {
             Some(path) => {
                 OutputFile::resolve(path, Links::Followed).and_then(|output| output.begin(&signals::told_to_stop))
@@ -156,7 +159,7 @@ impl Steps {
     /// Delivers these lines, also after a request to stop: a reader gets whole lines. Returns false if the reader of a
     /// pipe has seen enough.
     pub fn add(&mut self, lines: &str) -> Result<bool, Error> {
-        let added = self.open.add(sanitize::lines(lines).as_bytes(), &|| false);
+        let added = self.open.add(sanitize::lines(lines).as_bytes(), &|_| false);
         added.map_err(|fault| unwritable(&self.to, fault))
     }
 

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use units::Bytes;
 
 use super::replacement::Replacement;
-use super::{Destination, OutputFile, OutputFileFault, open_stream, stream_to_reader};
+use super::{Destination, OutputFile, OutputFileFault, Wait, open_stream, stream_to_reader};
 use crate::observe::mount::through;
 use crate::sys::read_limited;
 
@@ -28,7 +28,7 @@ enum Open {
 
 impl OutputFile {
     /// Begins to write. Waits for a reader of a FIFO until `is_to_stop` returns true.
-    pub fn begin(self, is_to_stop: &dyn Fn() -> bool) -> Result<OutputSteps, OutputFileFault> {
+    pub fn begin(self, is_to_stop: &dyn Fn(Wait) -> bool) -> Result<OutputSteps, OutputFileFault> {
         let open = match &self.destination {
             Destination::Descriptor(file) => Open::Stream(file.try_clone()?),
             Destination::Stream(found) => Open::Stream(open_stream(found, is_to_stop)?),
@@ -52,7 +52,7 @@ impl OutputSteps {
     }
 
     /// Writes these bytes. Returns false if the reader of a pipe has closed it.
-    pub fn add(&mut self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<bool, OutputFileFault> {
+    pub fn add(&mut self, bytes: &[u8], is_to_stop: &dyn Fn(Wait) -> bool) -> Result<bool, OutputFileFault> {
         match &mut self.0 {
             Open::Stream(file) => return stream_to_reader(file.as_fd(), bytes, is_to_stop),
             Open::New { new, .. } => new.file().write_all(bytes)?,
@@ -62,7 +62,7 @@ impl OutputSteps {
     }
 
     /// Gives a regular file its name.
-    pub fn end(self, is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
+    pub fn end(self, is_to_stop: &dyn Fn(Wait) -> bool) -> Result<(), OutputFileFault> {
         match self.0 {
             Open::Stream(_) => Ok(()),
             Open::New { new, output } => {

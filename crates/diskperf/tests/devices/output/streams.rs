@@ -2,7 +2,7 @@
 //! are, and nothing is replaced.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
@@ -170,6 +170,12 @@ fn stopped(
     (status.code(), status.signal())
 }
 
+/// True if the process with this folder in /proc has registered its signal handlers.
+fn handles_signals(proc: &Path) -> bool {
+    let process = proc.file_name().and_then(|name| name.to_str()?.parse().ok());
+    testkit::has_signal_handlers(process.expect("its number"))
+}
+
 #[test]
 fn a_signal_ends_waiting_for_a_reader() {
     let folder = Cli::new();
@@ -178,6 +184,10 @@ fn a_signal_ends_waiting_for_a_reader() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         assert_eq!(told_to_stop(folder.path(), &run, true, signal), (Some(4), None));
     }
+    // The signal that ends a test without a time limit comes before its results. A second signal may never come.
+    let endless = ["io", "randread", "--size=1MiB", "--time", "forever", "-o", "fifo"];
+    let ended = stopped((folder.path(), &endless[..]), Stdio::null(), (true, Signal::TERM), handles_signals);
+    assert_eq!(ended, (Some(4), None));
     // A command that has nothing to remove does not catch the signal.
     let list = ["simulate", "-o", "fifo"];
     assert_eq!(told_to_stop(folder.path(), &list, false, Signal::TERM), (None, Some(Signal::TERM.as_raw())));
@@ -196,23 +206,68 @@ fn a_full_fifo_does_not_delay_signals() {
     assert_eq!(told_to_stop(folder.path(), &run, true, Signal::TERM), (Some(4), None));
 }
 
+/// Room for the beginning of the results, in bytes: the kernel makes room in a pipe by whole pages.
+fn room() -> usize {
+    rustix::param::page_size()
+}
+
+/// A pipe that is full but for [`room`].
+fn nearly_full_pipe() -> (PipeReader, PipeWriter) {
+    let (mut reader, mut writer) = std::io::pipe().expect("a pipe");
+    rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a pipe");
+    while writer.write(&[b'x'; 4096]).is_ok() {}
+    rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a pipe");
+    reader.read_exact(&mut vec![0; room()]).expect("its bytes");
+    (reader, writer)
+}
+
 /// A blocking descriptor, as a shell opens it: the call itself would wait, and a signal would restart it.
 #[test]
 fn a_full_pipe_does_not_delay_signals() {
     let folder = Cli::new();
     for words in [&[&SMOKE[..], &["-o", "-"]].concat()[..], &SMOKE] {
-        let (reader, mut writer) = std::io::pipe().expect("a pipe");
-        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a pipe");
-        while writer.write(&[b'x'; 4096]).is_ok() {}
-        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a pipe");
+        let (reader, writer) = nearly_full_pipe();
         let held = || rustix::io::ioctl_fionread(&reader).expect("a pipe");
-        let full = held();
-        // Makes room for the beginning of the results.
-        (&reader).read_exact(&mut [0; 4096]).expect("its bytes");
+        let full = held() + room() as u64;
         let out = Stdio::from(OwnedFd::from(writer));
         let ended = stopped((folder.path(), words), out, (true, Signal::TERM), |_| held() == full);
         assert_eq!(ended, (Some(4), None), "{words:?}");
     }
+}
+
+/// The signal that ends a test comes before its results. Their reader may be slow, as `less` is.
+#[test]
+fn results_of_a_stopped_test_wait_for_their_reader() {
+    let folder = Cli::new();
+    let (mut reader, writer) = nearly_full_pipe();
+    let mut command = testkit::command(&program());
+    command.args(["io", "randread", "--size=1MiB", "--time", "forever", "--json"]).current_dir(folder.path());
+    command.stdin(Stdio::null()).stdout(OwnedFd::from(writer)).stderr(Stdio::null());
+    let mut running = Running(command.spawn().expect("diskperf starts"));
+    // `command` still has a writing end open.
+    drop(command);
+    let process = Pid::from_child(&running.0);
+    let proc = Path::new("/proc").join(process.to_string());
+    wait_until("it can be stopped", || handles_signals(&proc));
+    let held = || rustix::io::ioctl_fionread(&reader).expect("a pipe");
+    let before = held();
+    kill_process(process, Signal::INT).expect("it runs");
+    wait_until("the results begin", || held() > before);
+    // It looks for room again and again, until it ends.
+    let status = || fs::read_to_string(proc.join("status")).expect("it was not waited for");
+    let waits = || -> u64 {
+        let status = status();
+        let waits = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        waits.and_then(|waits| waits.trim().parse().ok()).expect("a number")
+    };
+    let first = waits();
+    wait_until("it has waited", || status().contains("State:\tZ") || waits() > first + 5);
+    let mut read = Vec::new();
+    reader.read_to_end(&mut read).expect("all of it");
+    running.0.wait().expect("it ends");
+    let begin = read.iter().position(|byte| *byte == b'{').expect("results");
+    let document: serde_json::Value = serde_json::from_slice(&read[begin..]).expect("a whole document");
+    assert!(document["run"].is_object());
 }
 
 #[test]
