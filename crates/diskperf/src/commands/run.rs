@@ -295,7 +295,8 @@ fn measure(
         }
         None => {
             let worlds = (&mut worlds, &mut session.peers);
-            fit(resolved, plan, targets, worlds, (stop, clock, started(results)), notify)?
+            let moments = (stop, clock, started(results));
+            unless_stopped(stop, || fit(resolved, plan, targets, worlds, moments, notify))?
         }
     };
     let goal = request.schedule.goal();
@@ -304,7 +305,7 @@ fn measure(
         notify(Event::Comparing(&results.targets));
     }
     let stop_rule = goal.map(|goal| StopRule::new(goal, (plan, rounds), (targets, &results.targets)));
-    let clock_floor = clock_floor(plan, targets, &mut worlds, stop)?;
+    let clock_floor = unless_stopped(stop, || clock_floor(plan, targets, &mut worlds, stop))?;
     let executions = session.load(plan)?;
     let first = match request.sustained {
         Some(time) => {
@@ -373,6 +374,18 @@ fn measure(
 fn started(results: &Results) -> Nanos {
     let aged = results.targets.iter().filter_map(|info| info.aged.as_ref()).map(|aged| aged.elapsed_s);
     Nanos((aged.sum::<f64>() * 1e9) as u64)
+}
+
+/// Performs a step that may make file systems, unless the run was told to stop. Returns `None` if it was.
+fn unless_stopped<T, E>(stop: &Stop, step: impl FnOnce() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    if stop.requested() {
+        return Ok(None);
+    }
+    match step() {
+        // Any error may come from Ctrl-C, which reaches mkfs too. The end of the time does not.
+        Err(_) if stop.requested() && !stop.is_late() => Ok(None),
+        done => done,
+    }
 }
 
 /// Runs trials, and makes the plan fit into its time. Returns the deadline, if the run has one.
@@ -482,4 +495,22 @@ fn keep(
         }
     }
     ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ctrl_c_hides_the_error_of_mkfs_and_makes_no_further_file_system() {
+        let stop = Stop::default();
+        assert_eq!(unless_stopped(&stop, || Err::<Option<()>, _>("no mkfs")), Err("no mkfs"));
+        let killed = || {
+            stop.request();
+            Err::<Option<()>, _>("signal 2 ended mkfs")
+        };
+        assert_eq!(unless_stopped(&stop, killed), Ok(None));
+        let further = || -> Result<Option<()>, &str> { panic!("it makes another file system") };
+        assert_eq!(unless_stopped(&stop, further), Ok(None));
+    }
 }
