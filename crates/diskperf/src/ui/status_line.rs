@@ -92,6 +92,13 @@ impl StatusLine {
     }
 }
 
+/// The message of an error begins on an empty line.
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
 /// The parts in one line of at most this many columns. Control characters are escaped.
 fn cut(parts: &[Part], columns: usize, is_coloured: bool) -> String {
     let (mut line, mut left) = (String::new(), columns);

@@ -82,7 +82,9 @@ fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
     is_shown("--destroy-data --confirm '1 TiB'");
     watched.interrupt();
     let ended = watched.end();
-    assert!(ended.err.contains("stopped before anything was measured"), "{}", ended.err);
+    let line = ended.err.lines().find(|line| line.contains("stopped before anything was measured")).expect(&ended.err);
+    let seen = line.rsplit("\u{1b}[2K").next().expect("the end of the line");
+    assert!(!seen.contains("checking that"), "the progress line was not erased: {}", ended.err);
     assert_ne!(ended.status, Some(0));
     assert_eq!(file.metadata().expect("it").blocks(), 0, "something was written");
 }
