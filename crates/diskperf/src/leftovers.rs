@@ -4,10 +4,20 @@
 use std::path::{Path, PathBuf};
 
 use campaign::events::Event;
+use campaign::targets::{TargetArgument, TargetKind};
 use kernel::provision::queue_tuning::{self, restore_left, restore_left_of};
 use kernel::{Vacated, left_volumes_of, remove_left};
+use stats::TargetInfo;
 
 use crate::error::Error;
+
+/// The paths among the targets of a stored run that was started in `folder`: directories, and devices.
+pub fn paths(targets: &[TargetInfo], folder: &Path) -> impl Iterator<Item = PathBuf> {
+    targets.iter().filter_map(move |target| match TargetArgument::from(target.argument.clone()).kind {
+        TargetKind::Directory(path) => Some(folder.join(path)),
+        _ => None,
+    })
+}
 
 /// Removes what killed processes of this run left in these folders, on devices and in queues, and reports it. If one
 /// cannot be removed, the others are still removed, and the last such error is returned. Only the holder of the run may

@@ -15,7 +15,7 @@ use campaign::request::{RunRequest, Workload};
 use campaign::results::{RunContext, all_cells};
 use campaign::run_writer::{Command, Decided, RunWriter, finished_executions};
 use campaign::targets::prepared_target;
-use campaign::targets::{Site, Target, TargetArgument, TargetKind};
+use campaign::targets::{Site, Target};
 use kernel::guard::GuardFault;
 use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
@@ -74,11 +74,7 @@ impl Resumed {
         let removed = if *state != RunState::Running {
             leftovers::release(&self.run, notify).map(drop)
         } else if self.store.claim(&self.run, holder, &this).is_ok() {
-            let directories = info.targets.iter().filter_map(|target| {
-                let Ok(argument) = target.argument.parse::<TargetArgument>();
-                let TargetKind::Directory(path) = argument.kind else { return None };
-                Some(folder.join(path)).filter(|path| path.is_dir())
-            });
+            let directories = leftovers::paths(&info.targets, folder).filter(|path| path.is_dir());
             let removed = leftovers::remove(&self.run, directories, notify).map(drop);
             // The holder shows whether the machine was restarted since the run was killed.
             removed.and(self.store.claim(&self.run, &this, holder).map_err(Error::from))

@@ -20,7 +20,6 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use campaign::targets::{TargetArgument, TargetKind};
 use clap::Args;
 use kernel::guard::shown_by;
 use kernel::leftovers::scan::{self, Kind, Leftover, Owner, Untagged};
@@ -33,6 +32,7 @@ use units::Exit;
 use crate::documents::store_arguments::{StoreArguments, is_alive};
 use crate::documents::user_files;
 use crate::error::{ConsentError, Error, RunsError};
+use crate::leftovers;
 use crate::ui::consent;
 use crate::ui::output;
 use crate::ui::shell;
@@ -228,13 +228,9 @@ fn stored(store: &StoreArguments) -> Result<Stored, Error> {
         if was_killed || !kept.is_empty() {
             let folder = folder_of(&store, &run.id)?;
             stored.images.extend(kept.iter().map(|path| folder.join(original(path))));
-            let arguments = run.info.targets.iter().filter(|_| was_killed).map(|target| target.argument.parse());
-            stored.folders.extend(arguments.filter_map(
-                |Ok(argument): Result<TargetArgument, _>| match argument.kind {
-                    TargetKind::Directory(path) => Some(folder.join(path)),
-                    _ => None,
-                },
-            ));
+            if was_killed {
+                stored.folders.extend(leftovers::paths(&run.info.targets, &folder));
+            }
         }
     }
     Ok(stored)

@@ -138,11 +138,13 @@ fn running_runs_stay_and_killed_ones_are_deleted() {
     let cli = Cli::new();
     let here = cli.path();
     let old = stored(&cli, &format!("{NAME}=sim:flat"));
-    let mut measuring = command(&cli, &["run", "smoke", ".", "--rounds", "1000"]);
+    let data = here.join("data");
+    fs::create_dir(&data).expect("a directory");
+    let mut measuring = command(&cli, &["run", "smoke", "data", "--rounds", "1000"]);
     measuring.stdout(Stdio::null()).stderr(Stdio::null());
     let mut measuring = Running(measuring.spawn().expect("the program can be started"));
     let run = || listed(&cli).into_iter().find(|run| *run != old);
-    wait_until("it is stored", || run().is_some());
+    wait_until("it is stored, and measures", || run().is_some() && fs::read_dir(&data).expect("it").count() > 0);
     let run = run().expect("it is stored");
     let refused = diskperf(&cli, &["delete", &old, &run, "--yes"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
@@ -158,7 +160,14 @@ fn running_runs_stay_and_killed_ones_are_deleted() {
     measuring.0.wait().expect("its end");
     let deleted = diskperf(&cli, &["delete", &run, "--yes"]);
     assert_eq!((deleted.status, deleted.out), (Some(0), format!("deleted {run}  smoke\n")), "{}", deleted.err);
-    assert!(deleted.err.contains("diskperf clean"), "{}", deleted.err);
+    let data = data.canonicalize().expect("the directory");
+    let hint = format!("may have left files: cd {} && diskperf clean\n", data.display());
+    assert!(deleted.err.contains(&hint), "{}", deleted.err);
+    let mut clean = Cli::in_folder(&data).command(&["clean", "--dry-run"]);
+    clean.env(testkit::STORE, here.join(STORE)).stdin(Stdio::null());
+    let found = ended(clean);
+    let found = found.out + &found.err;
+    assert!(found.contains(&format!("{}/.diskperf-", data.display())), "{found}");
     assert_eq!(listed(&cli), [""; 0]);
 }
 

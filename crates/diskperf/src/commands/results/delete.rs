@@ -6,13 +6,16 @@
 //!   3. the user says yes, on a terminal or by --yes, before anything is deleted;
 //!   4. the database shrinks, unless another process measures into it: that process would have to wait meanwhile.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use kernel::ProcessIdentity;
-use store::{Doomed, RunState, StoreError};
+use store::{Doomed, Left, RunState, StoreError};
 use units::Exit;
 
 use crate::documents::store_arguments::{StoreArguments, is_alive};
 use crate::error::{ConsentError, Error, RunsError};
+use crate::leftovers;
 use crate::ui::consent;
 use crate::ui::output;
 use crate::ui::shell;
@@ -61,16 +64,14 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     if !arguments.yes && !consent::agrees(&format!("delete {names}? [y/N] ")) {
         return Err(ConsentError::NotAgreed { things: names, count: runs.len() }.into());
     }
-    // Leftovers are found through the database, so look for them before the runs are deleted.
-    let left: Vec<_> =
-        runs.iter().filter(|run| run.state == RunState::Running).map(|run| store.left(&run.id)).collect();
+    let killed = runs.iter().filter(|run| run.state == RunState::Running);
+    let left: Vec<Left> = killed.filter_map(|run| store.left(&run.id).ok()).collect();
     store.delete(&runs)?;
     for run in &runs {
         output::print_line(&format!("deleted {}  {}", run.id, run.preset.as_deref().unwrap_or("no preset")))?;
     }
-    for left in left.into_iter().flatten() {
-        let folder = shell::word(&left.folder);
-        output::remark(&format!("the killed run may have left files: cd {folder} && diskperf clean"));
+    for command in left.iter().flat_map(cleaning).collect::<BTreeSet<_>>() {
+        output::remark(&format!("the killed run may have left files: {command}"));
     }
     // 4
     if store.holders()?.iter().any(|holder| is_alive(holder)) {
@@ -79,4 +80,13 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
         output::remark(&format!("the database was not shrunk: {error}; later runs reuse the space"));
     }
     Ok(Exit::Done)
+}
+
+/// The commands that list what a killed run left. `clean` finds devices and queues by their notes, but the directories
+/// of a deleted run only from within.
+fn cleaning(left: &Left) -> Vec<String> {
+    let paths = leftovers::paths(&left.info.targets, &left.folder).filter_map(|path| path.canonicalize().ok());
+    let inside = |path| format!("cd {} && diskperf clean", shell::word(path));
+    let commands: Vec<String> = paths.filter(|path| path.is_dir()).map(inside).collect();
+    if commands.is_empty() { vec!["diskperf clean".to_owned()] } else { commands }
 }
