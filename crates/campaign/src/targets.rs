@@ -1,5 +1,6 @@
 //! Targets: parses their arguments on the command line, and checks that they exist.
 
+mod absolute_paths;
 pub mod aging;
 pub mod aging_spec;
 pub mod blank_scan;

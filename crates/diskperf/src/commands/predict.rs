@@ -3,7 +3,7 @@
 use std::env;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use campaign::predict::{self, Predicted, Source, foreign};
@@ -66,7 +66,8 @@ pub fn run(arguments: &PredictArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     if arguments.record {
         let checks = arguments.store.to_read()?.map(|store| store.checks()).transpose()?.unwrap_or_default();
-        return deliver(arguments, Vec::new(), checks);
+        deliver(arguments, Vec::new(), checks)?;
+        return Ok(Exit::Done);
     }
     if arguments.on.is_none() && arguments.set.is_empty() {
         return Err(PredictError::NoDevice.into());
@@ -88,18 +89,23 @@ pub fn run(arguments: &PredictArguments) -> Result<Exit, Error> {
         predictions.push(prediction);
         other = Some(there);
     }
-    let mut checks = found.checks.clone();
+    let (mut checks, mut exit) = (found.checks.clone(), Exit::Done);
     let failed = match refused {
         Some((reason, hint)) => Some(PredictError::Refused(reason, hint)),
         None => {
             if let (Some(target), Some(there)) = (&arguments.check, &other) {
-                let check = check(arguments, &found, target, there, &mut predictions)?;
-                checks.push(check);
+                match check(arguments, &found, target, there, &mut predictions)? {
+                    Some(check) => checks.push(check),
+                    None => {
+                        remark("interrupted; no check was stored");
+                        exit = Exit::Interrupted;
+                    }
+                }
             }
             None
         }
     };
-    let exit = deliver(arguments, predictions, checks)?;
+    deliver(arguments, predictions, checks)?;
     failed.map_or(Ok(exit), |error| Err(error.into()))
 }
 
@@ -108,7 +114,7 @@ fn deliver(
     arguments: &PredictArguments,
     predictions: Vec<Prediction>,
     checks: Vec<PredictionCheck>,
-) -> Result<Exit, Error> {
+) -> Result<(), Error> {
     let schema = PREDICTION_SCHEMA.to_owned();
     let document = PredictionDocument { schema, predictions, record: CheckRecord::new(checks) };
     let text = match arguments.output.layout() {
@@ -116,8 +122,7 @@ fn deliver(
         Format::Table if arguments.record => checks_table(&document.record, page()),
         Format::Table => prediction_lines(&document),
     };
-    arguments.output.deliver(&text)?;
-    Ok(Exit::Done)
+    arguments.output.deliver(&text)
 }
 
 /// The traces to predict from, with their run.
@@ -230,14 +235,15 @@ impl CheckedDevice {
     }
 }
 
-/// Runs the command of the run on the target, and stores the prediction with the measured time.
+/// Runs the command of the run on the target, and stores the prediction with the measured time. `None` if a signal
+/// stopped the run: nothing is stored then.
 fn check(
     arguments: &PredictArguments,
     found: &Found,
     target: &TargetArgument,
     there: &DeviceFile,
     predictions: &mut [Prediction],
-) -> Result<PredictionCheck, Error> {
+) -> Result<Option<PredictionCheck>, Error> {
     let count = predictions.len();
     let [prediction] = predictions else {
         return Err(PredictError::Several { run: arguments.run.shown().to_string(), count }.into());
@@ -267,7 +273,7 @@ fn check(
     let stored = left.request.as_deref().and_then(Stored::of_text);
     let request = stored.map(|stored| stored.request).filter(|one| matches!(one.workload, Workload::Command(_)));
     let request = request.ok_or_else(|| PredictError::NothingToRun(prediction.run.clone()))?;
-    let request = RunRequest { targets: vec![absolute(target)], record: false, rest: true, ..request };
+    let request = RunRequest { targets: vec![target.absolute()], record: false, rest: true, ..request };
     let words: Vec<_> = env::args_os().collect();
     let keep = RunStoreArguments::of(arguments.store.absolute());
     let output = OutputArguments::<RunFormat>::default().output();
@@ -282,7 +288,10 @@ fn check(
     env::set_current_dir(&here).map_err(|_| PathFault::Missing(here.clone()))?;
     let document = document?;
     let not_measured = || PredictError::NotMeasured(target.typed.clone());
-    let measured_s = measured_seconds(&document).ok_or_else(not_measured)?;
+    let measured_s = match measured_seconds(&document) {
+        None if document.run.interrupted => return Ok(None),
+        measured => measured.ok_or_else(not_measured)?,
+    };
     prediction.measured_s = Some(measured_s);
     let check = PredictionCheck {
         run: prediction.run.clone(),
@@ -303,23 +312,15 @@ fn check(
     if let Some(mut store) = to_write {
         store.add_check((&check.run, &check.measured_run), check.made_unix_s, &data)?;
     }
-    Ok(check)
+    Ok(Some(check))
 }
 
-/// The median time of the rounds that count, until durable.
+/// The median time of the rounds that count, until durable. `None` if a signal stopped the run, because rounds are
+/// missing then.
 fn measured_seconds(document: &Document) -> Option<f64> {
-    let cell = document.cells.iter().find(|cell| cell.measured)?;
+    let cell = document.cells.iter().find(|cell| cell.measured && !document.run.interrupted)?;
     let all: Vec<f64> = cell.kept().map(|round| round.elapsed_s(ClockKind::Durable)).collect();
     median(&all).filter(|seconds| *seconds > 0.0)
-}
-
-/// The target with an absolute path, because the command runs from another folder.
-fn absolute(target: &TargetArgument) -> TargetArgument {
-    let TargetKind::Directory(folder) = &target.kind else { return target.clone() };
-    match path::absolute(folder) {
-        Ok(folder) => folder.shown().to_string().into(),
-        Err(_) => target.clone(),
-    }
 }
 
 #[cfg(test)]
@@ -327,11 +328,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_of_a_check_is_absolute() {
-        let target = absolute(&"some".to_owned().into());
-        let TargetKind::Directory(path) = &target.kind else { panic!("{target:?}") };
-        assert!(path.is_absolute() && path.ends_with("some"));
-        let simulated: TargetArgument = "sim:flat".to_owned().into();
-        assert_eq!(absolute(&simulated).typed, "sim:flat");
+    fn an_interrupted_run_has_no_measured_time() {
+        let text = include_str!("../../../../docs/quick.json");
+        let mut document: Document = serde_json::from_str(text).expect("a document");
+        assert!(measured_seconds(&document).is_some_and(|seconds| seconds > 0.0));
+        document.run.interrupted = true;
+        assert_eq!(measured_seconds(&document), None);
     }
 }

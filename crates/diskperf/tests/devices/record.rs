@@ -2,11 +2,14 @@
 //! instance of the kernel's tracer never stays.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
+use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use testkit::loop_disk::{Disk, Mounted};
-use testkit::{need_disk, run_tool};
+use testkit::{Running, need_disk, run_tool, wait_until};
 
 use crate::common::Cli;
 use crate::common::document::document;
@@ -134,6 +137,21 @@ fn a_check_is_stored_and_listed() {
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
     let reason = listed["record"]["checks"][1]["elsewhere"].as_str().expect("a reason");
     assert!(reason.ends_with(&format!("the law was measured on {}", another.name())), "{reason}");
+
+    // Ctrl-C during the check: the prediction is printed, and no check is stored.
+    let mut command = cli.command(&[&words[..], &["--check", &ground.target]].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running(command.spawn().expect("diskperf starts"));
+    let is_ours = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".diskperf-");
+    wait_until("the private folder", || fs::read_dir(&ground.target).expect("the target").flatten().any(is_ours));
+    kill_process(Pid::from_child(&running.0), Signal::INT).expect("it is told to stop");
+    let status = running.0.wait().expect("its end").code();
+    let mut out = String::new();
+    running.0.stdout.take().expect("its output").read_to_string(&mut out).expect("a prediction");
+    assert_eq!((status, out.contains("on AWS EBS gp3")), (Some(4), true), "{out}");
+    let listed = cli.well(&["predict", "--record", "--json", "--store", "s.sqlite"]).out;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(listed["record"]["checks"].as_array().map(Vec::len), Some(2));
 }
 
 /// The name of the machine of a run.
