@@ -13,6 +13,7 @@ use std::sync::Arc;
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::guard::Given;
 use kernel::{EvictionMethods, Posix};
+use testkit::lying_folder::{KernelCache, Lies, LyingFolder, MountAppearance};
 use testkit::skip;
 use workload::programs::classic1983::Classic;
 use workload::{Cache, CacheState, Directory, Name, Op, Residency, Stream, Unproven, World};
@@ -201,6 +202,31 @@ fn mincore_is_used_on_overlayfs() {
     });
     if let Err(reason) = done {
         skip!("no mounts of its own: {reason}");
+    }
+}
+
+#[test]
+fn pages_that_an_open_drops_are_not_warm() {
+    if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
+        return skip!("needs root and /dev/fuse");
+    }
+    for (cache, is_warm) in [(KernelCache::Kept, true), (KernelCache::PerOpen, false)] {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let [point, below] = ["point", "below"].map(|name| folder.path().join(name));
+        [&point, &below].into_iter().for_each(|path| fs::create_dir(path).expect("a folder"));
+        let done = in_mounts_of_its_own(|| {
+            let lies = Lies { cache, ..Lies::default() };
+            let served = LyingFolder::mount(&point, &below, MountAppearance::Fuse, lies).expect("a mount");
+            let mut world = world_with_a_file(&served.path(""));
+            match world.set_cache_state(Cache::Warm).expect("a state") {
+                CacheState::Warm => assert!(is_warm),
+                CacheState::Unknown(Unproven::Partly(_)) => assert!(!is_warm),
+                other => panic!("{other:?}"),
+            }
+        });
+        if let Err(reason) = done {
+            return skip!("no mounts of its own: {reason}");
+        }
     }
 }
 

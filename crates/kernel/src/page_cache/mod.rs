@@ -3,7 +3,7 @@
 //! ```text
 //!   set_cache_state ──> probed: the files, and a probe for each place   (probe.rs: tested before it is trusted)
 //!     ├── cold ──> next_step ──> advise, remount, drop caches     (evict.rs: choosing a step is apart from doing it)
-//!     ├── warm ──> read every file
+//!     ├── warm ──> read every file, and open it again, as the programs will
 //!     ├── dropped ──> advise once, and prove nothing
 //!     └── proof: the residency after the last step
 //!   quiesce: wait until no write-back is due, and the devices are idle        (quiesce.rs)
@@ -255,11 +255,15 @@ fn sweep(probed: &[ProbedFiles], action: FileAction, stop: &dyn Fn() -> bool) ->
 }
 
 fn visit(path: &Path, probe: CacheProbe, action: FileAction, stop: &dyn Fn() -> bool) -> io::Result<FilePages> {
-    let file = open(path)?;
+    let mut file = open(path)?;
     match action {
         FileAction::Look => {}
         FileAction::Advise => remove_from_memory(&file)?,
-        FileAction::Warm => read_through(&file, u64::MAX, stop)?,
+        FileAction::Warm => {
+            read_through(&file, u64::MAX, stop)?;
+            // The programs open the file again. On FUSE, that may drop its pages (no FOPEN_KEEP_CACHE).
+            file = open(path)?;
+        }
     }
     match probe {
         CacheProbe::Through(probe) => probe.count(&file),
