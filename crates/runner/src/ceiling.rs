@@ -9,14 +9,18 @@
 //!   3. if the ceiling ran for at least three quarters of a second, the first quarter is left out: a throttle is fast
 //!      after a pause;
 //!   4. the device must have done the work. Otherwise a cache answered, or O_DIRECT had no effect;
-//!   5. if the ceiling fails, the phase keeps its result.
+//!   5. if the ceiling fails, the phase keeps its result;
+//!   6. the large calls in flight must cover two stripes of the device. Otherwise they use fewer of its disks than the
+//!      page cache does: the kernel reads two stripes ahead (`blk_apply_bdi_limits`), and writes back even more.
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use stats::{INTERVAL, LimitLayer, RateInterval};
-use units::Nanos;
-use workload::{Ceiling, Counters, Done, Issue, OpKind, Phase, Steps, Tally, World, WriteCache};
+use units::{Bytes, Nanos};
+use workload::{
+    Ceiling, Counters, Done, Issue, LARGE_CALL, LARGE_DEPTH, OpKind, Phase, Steps, Tally, World, WriteCache,
+};
 
 use crate::gaps::Gaps;
 use crate::memory_copy::{Copied, copy_memory};
@@ -95,9 +99,18 @@ fn of_phase<W: World>(world: &mut W, phase: &Phase, run: &Ran) -> Result<Ceiling
             let Copied { copies, elapsed } = copy_memory(call, bytes, time).ok_or("the reads are too large")?;
             Ok(CeilingResult::Measured { layer: LimitLayer::Memory, bytes: copies * call, ops: copies, elapsed })
         }
-        Ceiling::Device(_) | Ceiling::Flush(_) if !is_visible => Err("no device is visible".to_owned()),
-        Ceiling::Device(_) if is_cached(phase, run) => Err("the page cache had part of the data".to_owned()),
+        Ceiling::Device(_) | Ceiling::Large(_) | Ceiling::Flush(_) if !is_visible => {
+            Err("no device is visible".to_owned())
+        }
+        Ceiling::Device(_) | Ceiling::Large(_) if is_cached(phase, run) => {
+            Err("the page cache had part of the data".to_owned())
+        }
         Ceiling::Device(below) => of_device(world, &below, LimitLayer::Device, time),
+        // 6
+        Ceiling::Large(below) => {
+            check_stripe(world.optimal_io_bytes())?;
+            of_device(world, &below, LimitLayer::Device, time)
+        }
         Ceiling::Flush(below) => of_device(world, &below, LimitLayer::Flush, time),
     }
 }
@@ -160,6 +173,16 @@ fn time_of(elapsed: Nanos) -> Nanos {
 /// Returns the reason if the preparation of the page cache took too long for a ceiling of this time.
 fn check_prepared(time: Nanos, spent: Nanos) -> Result<(), String> {
     if spent <= time.max(PREPARED) { Ok(()) } else { Err(format!("emptying the page cache for it took {spent}")) }
+}
+
+/// 6. Returns the reason if the large calls in flight are too small for a device with this optimal I/O size.
+fn check_stripe(optimal: Option<u64>) -> Result<(), String> {
+    match optimal {
+        Some(bytes) if bytes > u64::from(LARGE_CALL * LARGE_DEPTH) / 2 => {
+            Err(format!("its calls are too small for an optimal I/O size of {}", Bytes(bytes)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The work of a ceiling.
@@ -237,6 +260,13 @@ mod tests {
         let check = |time, spent| check_prepared(Nanos::from_millis(time), Nanos::from_millis(spent));
         assert_eq!([check(20, 100), check(200, 200)], [Ok(()), Ok(())]);
         assert_eq!(check(200, 201), Err("emptying the page cache for it took 201 ms".to_owned()));
+    }
+
+    #[test]
+    fn two_stripes_fit_into_the_calls_in_flight() {
+        assert_eq!([None, Some(65_536), Some(1 << 20)].map(check_stripe), [Ok(()), Ok(()), Ok(())]);
+        let wide = "its calls are too small for an optimal I/O size of 4 MiB";
+        assert_eq!(check_stripe(Some(4 << 20)), Err(wide.to_owned()));
     }
 
     #[test]

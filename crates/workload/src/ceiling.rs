@@ -6,7 +6,8 @@
 //!      read;
 //!   2. direct I/O is its own ceiling: the same calls, at other places of the file;
 //!   3. sequential I/O through the page cache reaches the device in large requests, several at a time. So its ceiling
-//!      is direct I/O in large calls, several in flight, whatever the size of the program's own calls;
+//!      is direct I/O in large calls, several in flight, whatever the size of the program's own calls. If they are
+//!      too small for a stripe of the device, the runner leaves the ceiling out;
 //!   4. random reads through the page cache reach the device one by one. Their ceiling is the same calls with O_DIRECT;
 //!   5. reads of cached data are copies of memory;
 //!   6. a commit is a write and a flush. Its ceiling is both on blocks that exist already, so that the file system has
@@ -54,6 +55,8 @@ pub struct Done {
 pub enum Ceiling {
     /// This phase, which uses the device without the page cache.
     Device(Phase),
+    /// This phase, which uses the device in large calls, several in flight.
+    Large(Phase),
     /// This phase: each of its writes is followed by a flush.
     Flush(Phase),
     /// Copies of `call` bytes of memory, from `bytes` bytes.
@@ -167,7 +170,7 @@ impl File {
         let unit = Unit::from_kind(if write { OpKind::WriteAt } else { OpKind::ReadAt });
         // Start without cached pages: direct writes first evict the pages that they overwrite, which takes time.
         let cache = if write { Cache::Cold } else { Cache::AsIs };
-        Ok(Ceiling::Device(Phase { cache, steps, base: RateBase::Bytes, amount: whole, unit, ..bare(phase) }))
+        Ok(Ceiling::Large(Phase { cache, steps, base: RateBase::Bytes, amount: whole, unit, ..bare(phase) }))
     }
 
     /// 6 and 7
@@ -244,7 +247,7 @@ mod tests {
     fn sequential_io_through_the_page_cache_is_compared_with_large_direct_calls() {
         for classic in Classic::ALL {
             let phase = &classic.program(64 << 20).phases[0];
-            let Ok(Ceiling::Device(below)) = ceiling(phase, DONE) else { panic!("{}", classic.name()) };
+            let Ok(Ceiling::Large(below)) = ceiling(phase, DONE) else { panic!("{}", classic.name()) };
             let reads = classic == Classic::Read8192;
             let overlap = Overlap { depth: LARGE_DEPTH, largest: LARGE_CALL, writes: !reads, polled: false };
             assert_eq!((below.steps.issue(), below.changes()), (Issue::Async(overlap), false));

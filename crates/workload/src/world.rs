@@ -71,6 +71,12 @@ pub trait World {
         MachineSettings::new()
     }
 
+    /// The largest I/O size that a device under the programs prefers, in bytes, such as the stripe of an array. `None`
+    /// if none has a preference.
+    fn optimal_io_bytes(&mut self) -> Option<u64> {
+        None
+    }
+
     /// Returns whether all programs were suspended since the last call of this function, as a shell suspends a job
     /// (SIGSTOP, SIGCONT). A time measured meanwhile includes the suspension. A simulated machine is never suspended.
     fn was_suspended(&mut self) -> bool {

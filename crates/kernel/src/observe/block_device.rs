@@ -147,6 +147,13 @@ impl Device {
         text.trim().parse().ok()
     }
 
+    /// The I/O size in bytes that the device prefers, such as a stripe; for a partition, its disk's. Returns `None` if
+    /// it has no preference.
+    pub(crate) fn optimal_io_bytes(&self) -> Option<u64> {
+        let text = read_limited::of_the_kernel(self.queue()?.join("optimal_io_size")).ok()?;
+        text.trim().parse::<u64>().ok().filter(|bytes| *bytes > 0)
+    }
+
     /// The I/O scheduler; for a partition, its disk's.
     pub fn scheduler(&self) -> Option<String> {
         let text = read_limited::of_the_kernel(self.queue()?.join("scheduler")).ok()?;
@@ -157,7 +164,9 @@ impl Device {
     /// request queues: the kernel does not count the flushes of such devices either.
     ///
     /// The kernel can be told that there is no such cache (Documentation/ABI/stable/sysfs-block). Then virtio and
-    /// SCSI disks still show their own setting. A loop device always has a cache, the page cache.
+    /// SCSI disks still show their own setting, and NVMe disks still show forced unit access (`fua`): no driver sets
+    /// that without a cache. The exception is ublk before Linux 6.11, which shows it if its server asks for it. A loop
+    /// device always has a cache, the page cache.
     pub(crate) fn keeps_writes(&self) -> Option<WriteCache> {
         let disk = self.queue()?.parent()?.to_owned();
         if !disk.join("mq").is_dir() {
@@ -169,7 +178,9 @@ impl Device {
             return Some(WriteCache::Back);
         }
         let drives = fs::read_dir(disk.join("device/scsi_disk")).into_iter().flatten().flatten();
+        let has_fua = || read_limited::of_the_kernel(disk.join("queue/fua")).is_ok_and(|text| text.trim() == "1");
         let is_back = self.is_file()
+            || !self.name.starts_with("ublk") && has_fua()
             || says_back(disk.join("cache_type"))
             || drives.map(|drive| drive.path().join("cache_type")).any(says_back);
         Some(if is_back { WriteCache::Overridden } else { WriteCache::Through })
@@ -235,7 +246,7 @@ impl Device {
     /// kernel counts them only there. Returns `None` if the counters are switched off, because they would show that no
     /// byte reached the device. A device without requests of its own may count although its switch is off: on Linux
     /// 6.1, a mapped one does, and an NVMe disk with several paths does not. Counts above zero show that such a device
-    /// counts.
+    /// counts. Limit: they may be from the time before its switch was turned off.
     pub fn used(&self) -> Option<DeviceUse> {
         let stat = |path: &str| parse_stat(&read_limited::of_the_kernel(self.sys.join(path)).ok()?);
         let mut used = stat("stat")?;
@@ -339,10 +350,15 @@ mod tests {
                 Some(WriteCache::Overridden),
             ),
             (&[through, requests, ("loop/backing_file", "/a\n")], Some(WriteCache::Overridden)),
+            (&[through, requests, ("queue/fua", "1\n")], Some(WriteCache::Overridden)),
+            (&[through, requests, ("queue/fua", "0\n")], Some(WriteCache::Through)),
         ] {
             let (_folder, device) = recorded(files);
             assert_eq!(device.keeps_writes(), keeps, "{files:?}");
         }
+        let (_folder, disk) = recorded(&[through, requests, ("queue/fua", "1\n")]);
+        let ublk = Device { name: "ublkb0".to_owned(), ..disk };
+        assert_eq!(ublk.keeps_writes(), Some(WriteCache::Through));
     }
 
     #[test]
@@ -425,6 +441,14 @@ mod tests {
         assert_eq!((disk.model(), disk.serial()), (None, None));
         let (_folder, disk) = recorded(&[("queue/scheduler", "none [mq-deadline] kyber\n")]);
         assert_eq!(disk.scheduler().as_deref(), Some("mq-deadline"));
+    }
+
+    #[test]
+    fn an_optimal_size_of_zero_is_no_preference() {
+        for (size, optimal) in [("0\n", None), ("4194304\n", Some(4 << 20))] {
+            let (_folder, disk) = recorded(&[("queue/optimal_io_size", size)]);
+            assert_eq!(disk.optimal_io_bytes(), optimal);
+        }
     }
 
     #[test]

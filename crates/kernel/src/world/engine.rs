@@ -21,16 +21,23 @@ type Ran = Result<(Span<Host>, Vec<Degradation>), Fault>;
 pub(super) enum Ready {
     Sync,
     Mapped,
-    Ring(Box<Uring>),
+    Ring {
+        ring: Box<Uring>,
+        /// The CPU time of the kernel's threads for this thread, before the clock starts.
+        workers_before: Option<Nanos>,
+    },
     Null,
 }
 
 impl Ready {
-    pub(super) fn new<S: Steps>(stream: &S, process: &Process) -> Result<Ready, Fault> {
+    pub(super) fn new<S: Steps>(stream: &S, process: &Process, is_alone: bool) -> Result<Ready, Fault> {
         Ok(match stream.issue() {
             Issue::Sync => Ready::Sync,
             Issue::Mapped => Ready::Mapped,
-            Issue::Async(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
+            Issue::Async(overlap) => {
+                let ring = Box::new(Uring::new(overlap, process)?);
+                Ready::Ring { ring, workers_before: worker_cpu(is_alone) }
+            }
             Issue::Null => Ready::Null,
         })
     }
@@ -79,8 +86,7 @@ impl Ready {
                 Ok((waited.until(run_one(&mut mapped, stream, recorder, (started, stop))), Vec::new()))
             }
             Ready::Null => Ok((waited.until(run_one(&mut NullEngine, stream, recorder, (started, stop))), Vec::new())),
-            Ready::Ring(mut ring) => {
-                let workers_before = worker_cpu(started.is_none());
+            Ready::Ring { mut ring, workers_before } => {
                 let cpu_before = thread_cpu();
                 let began = started.unwrap_or_else(now);
                 recorder.begin(began);
@@ -89,7 +95,9 @@ impl Ready {
                 let mut cpu = cpu_between(cpu_before, thread_cpu());
                 ran?;
                 let workers = worker_cpu(started.is_none()).zip(workers_before);
-                let workers = workers.map(|(after, before)| after.saturating_sub(before));
+                // A polling thread already polls before the clock starts.
+                let most = if ring.is_polled() { ended.since(began) } else { Nanos(u64::MAX) };
+                let workers = workers.map(|(after, before)| after.saturating_sub(before).min(most));
                 cpu.total += workers.unwrap_or_default();
                 let mut degradations = ring.degradations().to_vec();
                 match workers {

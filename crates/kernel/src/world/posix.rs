@@ -277,7 +277,7 @@ impl World for Posix {
         let ran: Vec<(Span<Host>, Vec<Degradation>)> = if let ([stream], [recorder]) = (&mut *streams, &mut *recorders)
         {
             let process = &mut self.programs[0].process;
-            let ready = Ready::new(stream, process)?;
+            let ready = Ready::new(stream, process, true)?;
             vec![ready.run_all(process, stream, recorder, (None, stop), Waited::so_far(is_watched))?]
         } else {
             let line = &StartLine::new(streams.len());
@@ -286,7 +286,7 @@ impl World for Posix {
                 let workers = programs.map(|((program, stream), recorder)| {
                     let process = &mut program.process;
                     // `None` if another thread called off the start; that thread returns the reason.
-                    let work = move || match Ready::new(stream, process) {
+                    let work = move || match Ready::new(stream, process, false) {
                         Ok(ready) => {
                             let waited = Waited::so_far(is_watched);
                             let started = line.wait()?;
@@ -379,6 +379,10 @@ impl World for Posix {
 
     fn settings(&mut self) -> MachineSettings {
         self.source.settings(&self.devices(), &self.folders())
+    }
+
+    fn optimal_io_bytes(&mut self) -> Option<u64> {
+        self.devices().iter().filter_map(|(device, _)| device.optimal_io_bytes()).max()
     }
 
     fn was_suspended(&mut self) -> bool {
