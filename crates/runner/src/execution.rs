@@ -381,7 +381,7 @@ fn warm_up<W: World>(world: &mut W, phase: &Phase, time: Nanos) -> Result<Result
     Ok(if failed(&tallies) { Err(tallies) } else { Ok(()) })
 }
 
-/// Bytes per page. The kernel counts refaults and dirty memory in pages.
+/// Bytes per page of refaults and dirty memory in `workload::Counters` and `workload::Dirtiness`.
 pub const PAGE: u64 = 4096;
 
 /// The number of checks whether dirty pages remain, and the time between them: a second in all. In that time, data that

@@ -20,6 +20,9 @@ pub struct Counters {
     pub workers: Option<Nanos>,
     /// Busy CPU time (neither idle nor waiting for I/O), summed over processors.
     pub machine: Option<Nanos>,
+    /// The part of that in which processors served interrupts, for any program.
+    #[serde(default)]
+    pub interrupts: Option<Nanos>,
     /// CPU steal: time that another virtual machine ran on a processor of this one, summed over processors.
     pub steal: Option<Nanos>,
     /// Bytes and flushes of the devices directly under the programs.
@@ -347,10 +350,10 @@ pub struct Pressure {
 /// Refaults of the page cache, and drops of all caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEvents {
-    /// Refaults: pages of the programs' files that were read again soon after they had been evicted. `None` if the
-    /// programs' control group has no count of its own.
+    /// Refaults: pages of 4 KiB of the programs' files that were read again soon after they had been evicted. `None` if
+    /// the programs' control group has no count of its own.
     pub refaults: Option<u64>,
-    /// Refaults of the whole machine.
+    /// Refaults of the whole machine, in pages of 4 KiB.
     pub machine_refaults: Option<u64>,
     /// The number of times that some process dropped the caches of the machine.
     pub drops: Option<u64>,
@@ -373,7 +376,7 @@ impl Traffic {
     }
 }
 
-/// The amount of dirty memory on the machine, at one moment.
+/// The amount of dirty memory on the machine, at one moment, in pages of 4 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dirtiness {
     /// Pages that are dirty or being written.

@@ -34,13 +34,16 @@ pub fn windows(run: &PhaseResult, phase: &Phase, cpus: u32) -> (Window, Window) 
 fn seen(counters: &Counters, workers: Nanos, cpus: u32) -> Window {
     let ours = counters.process.map(|process| process + workers);
     let pages = |(all, own): (u64, u64)| all.saturating_sub(own) * PAGE;
+    // Most interrupts of a test are those of its own I/O, and a FUSE server works for the test.
+    let servers = counters.servers.iter().flatten().filter(|server| !server.is_kernel).map(|server| server.cpu);
+    let for_ours = counters.interrupts.unwrap_or_default() + servers.sum::<Nanos>();
     Window {
         elapsed: counters.elapsed,
         cpus,
         device_bytes: lowest_bytes(counters),
         own_bytes: None,
         ran: Nanos::ZERO,
-        others: counters.machine.zip(ours).map(|(all, ours)| all.saturating_sub(ours)),
+        others: counters.machine.zip(ours).map(|(all, ours)| all.saturating_sub(ours).saturating_sub(for_ours)),
         waited: None,
         cpu_pressure: counters.pressure.cpu,
         io_pressure: counters.pressure.io,
@@ -60,7 +63,8 @@ fn lowest_bytes(counters: &Counters) -> Option<u64> {
 
 /// The bytes that were moved for the programs; `None` if that is unknown:
 ///
-/// 1. on an image, which only this run uses, everything that its loop device moved;
+/// 1. on an image, which only this run uses, everything that its loop device moved, if it was not flushed. A flush is a
+///    sync of the image's file, and the file system around it writes its own metadata.
 /// 2. if nothing is written, the bytes fetched for the programs, and a little that the file system writes.
 fn own_bytes(run: &PhaseResult, phase: &Phase) -> Option<u64> {
     // The bytes are those of all loads of the group.
@@ -73,10 +77,66 @@ fn own_bytes(run: &PhaseResult, phase: &Phase) -> Option<u64> {
     // 1. Not above several devices: a mirror would move the bytes more than once.
     if is_image && counters.lowest().count() <= 1 {
         let device = counters.device?;
-        return Some(device.read + device.written);
+        return (device.flushes == 0).then_some(device.read + device.written);
     }
     // 2.
     let writes = phase.changes() || run.tally().bytes_written > 0;
     let written = counters.lowest().map(|layer| layer.used.moved.written).sum::<u64>();
     counters.accounts.filter(|_| !writes).map(|accounts| accounts.fetched + written.min(METADATA))
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::programs::classic1983::Classic;
+    use workload::{DeviceBytes, DeviceUse, Layer, Server};
+
+    use super::*;
+    use crate::judge::consumption::tests::performed;
+
+    #[test]
+    fn interrupts_and_servers_of_the_test_are_not_other_programs() {
+        let (program, result) = performed(Classic::Read8192, 1);
+        let mut run = result.phases.into_iter().next().expect("a phase");
+        let server = |cpu, is_kernel| Server {
+            name: String::new(),
+            cpu: Nanos(cpu),
+            busiest: Nanos(cpu),
+            waited: Nanos::ZERO,
+            below: 0,
+            is_kernel,
+        };
+        run.counters = Counters {
+            machine: Some(Nanos(1000)),
+            process: Some(Nanos(200)),
+            workers: Some(Nanos(100)),
+            interrupts: Some(Nanos(150)),
+            servers: Some(vec![server(250, false), server(70, true)]),
+            ..Counters::default()
+        };
+        let others = |run: &PhaseResult| windows(run, &program.phases[0], 2).1.others;
+        assert_eq!(others(&run), Some(Nanos(300)));
+        run.counters.servers = Some(vec![server(800, false)]);
+        assert_eq!(others(&run), Some(Nanos::ZERO));
+    }
+
+    #[test]
+    fn the_own_bytes_of_an_image_are_unknown_if_it_was_flushed() {
+        let (program, result) = performed(Classic::Rewrite8192, 1);
+        let mut run = result.phases.into_iter().next().expect("a phase");
+        let mut own = |flushes| {
+            let moved = DeviceBytes { read: 100, written: 200, flushes };
+            let layer = Layer {
+                name: "loop0".to_owned(),
+                depth: 0,
+                below: Vec::new(),
+                used: DeviceUse { moved, writes: 1, ..DeviceUse::default() },
+                write_cache: None,
+                is_file: true,
+                is_buffered: false,
+            };
+            run.counters = Counters { device: Some(moved), layers: vec![layer], ..Counters::default() };
+            own_bytes(&run, &program.phases[0])
+        };
+        assert_eq!([own(0), own(3)], [Some(300), None]);
+    }
 }

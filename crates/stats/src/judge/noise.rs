@@ -26,8 +26,8 @@ pub struct Window {
     pub own_bytes: Option<u64>,
     /// CPU time of our programs.
     pub ran: Nanos,
-    /// CPU time of all other processes without kernel threads. The kernel counts it by clock ticks, so it is inexact in
-    /// a short window.
+    /// CPU time of all other processes, without kernel threads, interrupts and the FUSE servers of our programs. The
+    /// kernel counts it by clock ticks, so it is inexact in a short window. A server that is not visible counts.
     pub others: Option<Nanos>,
     /// Time in which our programs were runnable but no processor was free.
     pub waited: Option<Nanos>,

@@ -260,6 +260,26 @@ fn computing_programs_are_limited_by_the_cpu() {
     assert_eq!(limited_by(&both).what, Bottleneck::Cpu);
 }
 
+/// The thread that starts the operations computes all the time, and the programs may wait for it.
+#[test]
+fn a_polling_kernel_thread_hides_the_limit() {
+    let polled = |in_flight: u64, busy: u64| Consumption {
+        elapsed: ms(1000),
+        depth: 32,
+        user: ms(10),
+        system: ms(980),
+        polled: true,
+        device: disk(busy, 1000 * in_flight, 3000, 4096),
+        ..reader()
+    };
+    assert!(!where_it_went(&polled(30, 970)).contains_key("system"));
+    let (limited, rule) = bottleneck::limited_by(&polled(12, 970));
+    assert_eq!((limited.what, rule), (Bottleneck::NotMeasured, Rule::Open));
+    assert!(limited.evidence.ends_with(", a kernel thread polls"), "{}", limited.evidence);
+    let paced = Consumption { scheduled: Some(ms(998)), ..polled(1, 400) };
+    assert_eq!(limited_by(&paced).what, Bottleneck::Pacing);
+}
+
 #[test]
 fn sequential_reads_from_a_disk_are_limited_by_the_device() {
     let device = disk(376, 1237, 372, 863_000);
@@ -394,7 +414,7 @@ fn any_consumption() -> impl Strategy<Value = Consumption> {
         DeviceWork { name, busy, requests_time, discarding, discarding_apart, requests, bytes, one_at_a_time }
     }));
     let times = (time(), time(), time(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe());
-    let rest = ((0..4_u32, any::<bool>()), (share(), share(), share()), device);
+    let rest = ((0..4_u32, any::<bool>(), any::<bool>()), (share(), share(), share()), device);
     let server = (time(), time(), time(), maybe(), any::<bool>());
     let server = server.prop_map(|(busiest, cpu, waited, of_workers, is_lowest)| ServerWork {
         name: "loop0".to_owned(),
@@ -410,7 +430,7 @@ fn any_consumption() -> impl Strategy<Value = Consumption> {
     let serving =
         (proptest::option::of(server), proptest::option::of(journal), proptest::option::of(several), maybe(), time());
     (times, rest, serving).prop_map(
-        |(times, ((programs, writes), (allowance, foreign, refaulted), device), serving)| {
+        |(times, ((programs, writes, polled), (allowance, foreign, refaulted), device), serving)| {
             let (server, journal, several, scheduled, paused) = serving;
             let (elapsed, user, system, ready, quota, held_back, flush, workers, memory_stall) = times;
             Consumption {
@@ -421,6 +441,7 @@ fn any_consumption() -> impl Strategy<Value = Consumption> {
                 writes,
                 user,
                 system,
+                polled,
                 ready,
                 quota,
                 allowance,

@@ -9,22 +9,29 @@ use super::{Source, number_after};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Machine {
     busy: Option<Nanos>,
+    interrupts: Option<Nanos>,
     steal: Option<Nanos>,
     pressure: Pressure,
 }
 
 impl Machine {
     pub(super) fn read(source: &Source) -> Machine {
-        let (busy, steal) = source.text("proc/stat").and_then(|text| parse_stat(&text)).unzip();
+        let times = source.text("proc/stat").and_then(|text| parse_stat(&text));
         let pressure = |what: &str| parse_pressure(&source.text(&format!("proc/pressure/{what}"))?);
         let pressure = Pressure { cpu: pressure("cpu"), io: pressure("io"), memory: pressure("memory") };
-        Machine { busy, steal, pressure }
+        Machine {
+            busy: times.map(|[busy, ..]| busy),
+            interrupts: times.map(|[_, interrupts, _]| interrupts),
+            steal: times.map(|[.., steal]| steal),
+            pressure,
+        }
     }
 
     pub(super) fn since(&self, before: &Machine) -> Counters {
         let difference = |now: Option<Nanos>, before: Option<Nanos>| Some(now?.saturating_sub(before?));
         Counters {
             machine: difference(self.busy, before.busy),
+            interrupts: difference(self.interrupts, before.interrupts),
             steal: difference(self.steal, before.steal),
             pressure: Pressure {
                 cpu: difference(self.pressure.cpu, before.pressure.cpu),
@@ -36,15 +43,16 @@ impl Machine {
     }
 }
 
-/// Parses /proc/stat into busy time (processors neither idle nor waiting for I/O) and steal time. Its first line
-/// counts ticks: user, nice, system, idle, iowait, irq, softirq, steal.
-pub(super) fn parse_stat(text: &str) -> Option<(Nanos, Nanos)> {
+/// Parses /proc/stat into busy time (processors neither idle nor waiting for I/O), the part of it in interrupts, and
+/// steal time. Its first line counts ticks: user, nice, system, idle, iowait, irq, softirq, steal.
+pub(super) fn parse_stat(text: &str) -> Option<[Nanos; 3]> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let [user, nice, system, _idle, _iowait, irq, softirq, steal, ..] = ticks[..] else { return None };
     let nanos = |ticks: u64| Nanos(ticks.saturating_mul(1_000_000_000) / procfs::ticks_per_second());
-    let busy = [user, nice, system, irq, softirq].into_iter().fold(0, u64::saturating_add);
-    Some((nanos(busy), nanos(steal)))
+    let interrupts = irq.saturating_add(softirq);
+    let busy = [user, nice, system, interrupts].into_iter().fold(0, u64::saturating_add);
+    Some([busy, interrupts, steal].map(nanos))
 }
 
 /// Parses the total of the line `some`, in microseconds (Documentation/accounting/psi.rst).
@@ -103,7 +111,7 @@ mod tests {
     fn processors_are_busy_or_stolen() {
         let tick = Nanos(1_000_000_000 / procfs::ticks_per_second());
         let text = "cpu  10 1 5 900 80 2 3 4 0 0\ncpu0 10 1 5 900 80 2 3 4 0 0\n";
-        assert_eq!(parse_stat(text), Some((Nanos(21 * tick.0), Nanos(4 * tick.0))));
+        assert_eq!(parse_stat(text), Some([21, 5, 4].map(|ticks| Nanos(ticks * tick.0))));
         assert_eq!(parse_stat("cpu 1 2 3\n"), None);
     }
 

@@ -83,7 +83,8 @@ impl Source {
 
     /// The number of dirty pages, and the threshold at which the kernel starts to throttle writers.
     pub(crate) fn dirtiness(&self) -> Option<Dirtiness> {
-        VirtualMemory::read(self)?.dirtiness()
+        let Dirtiness { pages, free_run, at_first } = VirtualMemory::read(self)?.dirtiness()?;
+        Some(Dirtiness { pages: in_4_kib(pages), free_run: in_4_kib(free_run), at_first: in_4_kib(at_first) })
     }
 }
 
@@ -230,8 +231,9 @@ impl Rest {
             io_limits: self.io_limits.iter().filter_map(|limit| limit_since(limit, before)).collect(),
             journal: self.journal.zip(before.journal).map(|(now, before)| now.since(&before)),
             memory: MemoryEvents {
-                refaults: difference(self.memory.refaults, before.memory.refaults),
-                machine_refaults: difference(self.memory.machine_refaults, before.memory.machine_refaults),
+                refaults: difference(self.memory.refaults, before.memory.refaults).map(in_4_kib),
+                machine_refaults: difference(self.memory.machine_refaults, before.memory.machine_refaults)
+                    .map(in_4_kib),
                 drops: difference(self.memory.drops, before.memory.drops),
             },
             traffic: self.traffic.zip(before.traffic).map(|(now, before)| now.since(&before)),
@@ -275,6 +277,15 @@ fn top(layers: &[Layer]) -> Option<DeviceBytes> {
         written: sum.written.saturating_add(part.written),
         flushes: sum.flushes.saturating_add(part.flushes),
     })
+}
+
+/// Converts pages of this kernel into the pages of 4 KiB of [`Counters`].
+fn in_4_kib(pages: u64) -> u64 {
+    pages_of_4_kib(pages, rustix::param::page_size() as u64)
+}
+
+fn pages_of_4_kib(pages: u64, page_bytes: u64) -> u64 {
+    pages.saturating_mul(page_bytes / 4096)
 }
 
 /// Finds the number that follows `word`. Each line of the text has one word and one number.
@@ -330,6 +341,11 @@ mod tests {
     }
 
     #[test]
+    fn large_pages_count_as_several_pages_of_4_kib() {
+        assert_eq!([4096, 16_384, 65_536].map(|bytes| pages_of_4_kib(3, bytes)), [3, 12, 48]);
+    }
+
+    #[test]
     fn two_snapshots_give_counter_differences() {
         let recorded = recorded(&[
             ("proc/self/io", "rchar: 100\nwchar: 200\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
@@ -352,7 +368,10 @@ mod tests {
         // The disk did nothing, because the file of the loop device was in the page cache.
         assert!(counters.lowest().map(|layer| layer.name.as_str()).eq(["loop3"]));
         assert_eq!(counters.layers[0].used.busy, Nanos::from_millis(5));
-        assert_eq!(counters.memory, MemoryEvents { refaults: None, machine_refaults: Some(5), drops: Some(1) });
+        assert_eq!(
+            counters.memory,
+            MemoryEvents { refaults: None, machine_refaults: Some(in_4_kib(5)), drops: Some(1) }
+        );
         // The second text lacks a line.
         assert_eq!(counters.accounts, None);
         assert_eq!((counters.steal, counters.quota.cpu), (None, None));

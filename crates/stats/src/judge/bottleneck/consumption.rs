@@ -20,8 +20,11 @@ pub struct Consumption {
     pub writes: bool,
     /// CPU time in user mode.
     pub user: Nanos,
-    /// CPU time in the kernel on behalf of the programs.
+    /// CPU time in the kernel on behalf of the programs, with that of a kernel thread that polls.
     pub system: Nanos,
+    /// True if a kernel thread polls for operations and starts them. It computes without work, too, so `system` shows
+    /// nothing.
+    pub polled: bool,
     /// Time in which the programs were runnable but did not run, used-up quota included.
     pub ready: Option<Nanos>,
     /// Time in which the programs were throttled because their CPU quota was used up. For several processes, it is

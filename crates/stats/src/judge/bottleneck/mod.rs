@@ -50,18 +50,19 @@ const FULL_COMMITS_PER_SECOND: f64 = 5.0;
 ///   1. The limit is unknown if the time is too short. For a program with several processes, see `several`.
 ///   2. The schedule; see `by_schedule`.
 ///   3. A quota that took a tenth of the time, or that held requests back.
-///   4. Memory, if half of the bytes read had been in the page cache before and the programs waited for them. If that
+///   4. If a kernel thread polls, the programs may have waited for it: no limit is named.
+///   5. Memory, if half of the bytes read had been in the page cache before and the programs waited for them. If that
 ///      is only suspected, or other programs may be short of memory, no limit is named.
-///   5. The server, the flushes, the throttling or the journal that the programs waited for; see `by_waiting`.
-///   6. The CPU, if computing took half of the time, or nine tenths together with waiting for a processor. Exception: a
+///   6. The server, the flushes, the throttling or the journal that the programs waited for; see `by_waiting`.
+///   7. The CPU, if computing took half of the time, or nine tenths together with waiting for a processor. Exception: a
 ///      device is saturated and the CPU is not.
-///   7. No limit is named if most of the device's work was discards for which no program waited.
-///   8. The flushes, if waiting for the device and its flushes took half of the time, and flushes are most of that. The
+///   8. No limit is named if most of the device's work was discards for which no program waited.
+///   9. The flushes, if waiting for the device and its flushes took half of the time, and flushes are most of that. The
 ///      device, if waiting for it alone took half of the time, or if it is saturated: a journal that writes small
 ///      blocks between its flushes is also a wait for the device. See `device_or_latency`. Both, if they took half of
 ///      the time only together, and a tenth each: a device that was busy that long did both. If other programs used the
 ///      device, too, its flushes may have waited for their requests.
-///   9. Otherwise the limit is unknown. Another observation may name it, such as a ceiling that the rate reached. This
+///  10. Otherwise the limit is unknown. Another observation may name it, such as a ceiling that the rate reached. This
 ///      does not hold if a program writes to a device that was busy for less than half of the time, or if other
 ///      programs used the device.
 pub fn limited_by(used: &Consumption) -> (LimitedBy, Rule) {
@@ -69,10 +70,11 @@ pub fn limited_by(used: &Consumption) -> (LimitedBy, Rule) {
     if let Some((what, evidence)) = decide(used, &owners) {
         return (LimitedBy { what, evidence }, Rule::Decided);
     }
-    // 9
+    // 10
     let is_idle = used.writes && used.working() < MAJORITY;
     let rule = if is_idle || share_of(used.foreign) >= CROWDED { Rule::Decided } else { Rule::Open };
-    (LimitedBy { what: Bottleneck::NotMeasured, evidence: largest(used, &owners) }, rule)
+    let poller = if used.polled { ", a kernel thread polls" } else { "" };
+    (LimitedBy { what: Bottleneck::NotMeasured, evidence: largest(used, &owners) + poller }, rule)
 }
 
 /// The kind of the rule that gave a verdict.
@@ -92,12 +94,19 @@ fn decide(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
     if let Some(work) = &used.several {
         return Some(several::limit(used, work));
     }
-    // 2, 3, 4 and 5
-    let early = [by_schedule, by_quota, by_memory, by_waiting];
-    if let Some(found) = early.iter().find_map(|rule| rule(used, owners)) {
+    // 2 and 3
+    if let Some(found) = by_schedule(used, owners).or_else(|| by_quota(used, owners)) {
         return Some(found);
     }
-    // 6
+    // 4
+    if used.polled {
+        return None;
+    }
+    // 5 and 6
+    if let Some(found) = by_memory(used, owners).or_else(|| by_waiting(used, owners)) {
+        return Some(found);
+    }
+    // 7
     let share = |nanos: Nanos| of(nanos, used.elapsed);
     let (computing, ready) = (share(owners.user + owners.system), share(owners.ready));
     let (device, flush, busy) = (share(owners.device()), share(owners.flush), used.working());
@@ -107,11 +116,11 @@ fn decide(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
         let waited = if ready >= 0.01 { format!(", {} runnable", percent(ready)) } else { String::new() };
         return Some((Bottleneck::Cpu, format!("{} computing{waited}", percent(computing))));
     }
-    // 7
+    // 8
     if let Some(why) = used.mostly_discards_apart() {
         return Some((Bottleneck::NotMeasured, why));
     }
-    // 8
+    // 9
     if let Some(work) = &used.device
         && (device + flush >= MAJORITY || is_saturated)
     {

@@ -85,7 +85,8 @@ impl Owners {
 
 /// Divides the elapsed time among the owners. Each owner gets its observed time, but no more than the owners before it
 /// left:
-///   1. CPU time of the programs, which is exact: first in user mode, then in the kernel.
+///   1. CPU time of the programs, which is exact: first in user mode, then in the kernel. If a kernel thread polls, the
+///      latter is unknown.
 ///   2. Used-up quota, then other time in which the programs were runnable but did not run. It is exact, too. The
 ///      programs were blocked for the remaining time, and the owners of that are known less well, except for pauses.
 ///   3. The server of the I/O, if it is known to have worked for most of the time. The requests and flushes of the
@@ -109,7 +110,7 @@ pub fn owners(used: &Consumption) -> Owners {
     let mut owners = Owners {
         // 1
         user: take(used.user),
-        system: take(used.system),
+        system: take(if used.polled { Nanos::ZERO } else { used.system }),
         // 2: waiting for a processor includes used-up quota.
         quota: take(used.quota.unwrap_or_default()),
         ..Owners::default()
@@ -202,6 +203,7 @@ pub(super) fn keeps_pace(used: &Consumption) -> bool {
 pub fn where_it_went(used: &Consumption) -> BTreeMap<String, u64> {
     let owners = owners(used);
     let seen = |owner: &str| match owner {
+        "system" => !used.polled,
         "quota" => used.quota.is_some() || owners.quota > Nanos::ZERO,
         "ready" => used.ready.is_some(),
         "flush" => used.flush.is_some() || !used.writes,
