@@ -246,7 +246,7 @@ impl Stream {
         self.opening.as_slice()
     }
 
-    /// The size of the file in bytes, if the body may access some bytes more than once; otherwise `None`.
+    /// The bytes that the body may reach in its file, if it may access some of them more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         self.body.touches_again()
     }

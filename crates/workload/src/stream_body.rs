@@ -93,7 +93,7 @@ impl Body {
         }
     }
 
-    /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
+    /// The bytes that it may reach in its file, if it may access some of them more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         match self {
             Body::Accesses(accesses) => accesses.touches_again(),

@@ -162,9 +162,12 @@ impl Accesses {
         writes.then_some(self.cuts)
     }
 
-    /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
+    /// The bytes that the accesses may reach, from the beginning of the file on, if they may access some more than
+    /// once; otherwise `None`. Only local patterns reach bytes after the last whole block.
     pub(crate) fn touches_again(&self) -> Option<u64> {
-        self.order.touches_again().then_some(self.bytes)
+        let is_local = matches!(self.order, OrderState::Local { .. });
+        let reached = if is_local { self.bytes } else { self.blocks * u64::from(self.length) };
+        self.order.touches_again().then_some(reached)
     }
 
     /// The extent of the places in bytes, if they are random; otherwise `None`.
