@@ -93,7 +93,7 @@ impl LoadSpec {
 
     /// Refuses buffers that are larger than a ring can have.
     fn check_ring_memory(&self, overlap: Overlap, limits: RingLimits) -> Result<(), LoadError> {
-        let uses_ring = overlap.depth > 1 || self.engine == Some(Engine::Uring);
+        let uses_ring = overlap.depth > 1 || matches!(self.engine, Some(Engine::Uring | Engine::Sqpoll));
         if !uses_ring || (limits.needed)(overlap) <= limits.bytes {
             return Ok(());
         }

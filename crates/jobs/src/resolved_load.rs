@@ -404,6 +404,15 @@ mod tests {
     }
 
     #[test]
+    fn the_buffers_of_a_ring_are_limited_at_depth_one_too() {
+        for words in ["randwrite --bs 1GiB --engine uring", "randwrite --bs 1GiB --engine sqpoll"] {
+            let refused = decided(words, None).expect_err(words).to_string();
+            assert!(refused.contains("of a ring"), "{words}: {refused}");
+        }
+        assert_eq!(queue("randwrite --bs 1GiB"), Queue::Sync);
+    }
+
+    #[test]
     fn one_round_of_a_random_pattern_can_be_endless() {
         let load = |words: &str, rounds| LoadSpec { rounds, ..line(&format!("io {words} --time forever")) };
         let time = |spec: LoadSpec| spec.load(&sample()).map(|(load, _)| load.time).map_err(|error| error.to_string());
