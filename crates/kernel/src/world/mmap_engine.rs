@@ -22,8 +22,10 @@ use crate::world::sync_engine::{LoopControl, OpSink, SyncEngine, repeat};
 /// Page size of the kernel, stored before the handler is installed.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// Maximum number of mappings: more than the possible number of programs (`io --jobs`).
-const MOST: usize = 1024;
+/// Maximum number of mappings, one for each program. By default, Linux allows a process 65,530 mappings
+/// (vm.max_map_count). A program needs at least three: a stack, its guard page, and the file. Pages of the table that
+/// are not used take no memory.
+const MOST: usize = 1 << 15;
 
 /// A mapping whose faults are handled. All entries are in a static array, which a signal handler can read without a
 /// lock.
@@ -220,4 +222,18 @@ extern "C" fn handle_fault(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_
     // The fault is not in our mappings: it occurs again after the return, and ends the program as it would have.
     // SAFETY: restores the default action.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_of_several_targets_have_an_entry_each() {
+        // The most jobs on each of three targets.
+        let entries: Vec<Option<&Watched>> = (0..3 * 512).map(|_| watch(2, 0)).collect();
+        let watched = entries.iter().flatten().count();
+        entries.iter().flatten().for_each(|entry| entry.begin.store(0, Ordering::Release));
+        assert_eq!(watched, entries.len());
+    }
 }
