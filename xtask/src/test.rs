@@ -1,6 +1,5 @@
 //! `cargo xtask test`: everything that must hold before a change is merged, one step after the other, up to the first
-//! that fails. Clippy and the documentation need the processors, but nobody needs them before the tests: they run next
-//! to these.
+//! that fails. Clippy and the build of the documentation run next to the tests, in the time in which the tests wait.
 //!
 //! Policy of the tests:
 //!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.

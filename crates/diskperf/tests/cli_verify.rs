@@ -159,7 +159,7 @@ fn losses_are_in_a_table_and_a_kill_leaves_nothing() {
             child.wait().expect("its end");
         } else {
             let pid = rustix::process::Pid::from_child(&child);
-            rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
+            rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("diskperf gets SIGINT");
             assert_eq!(child.wait().expect("its end").code(), Some(4));
         }
         wait_until("nothing is attached", || loop_devices_on(folder.path()) == 0);
@@ -218,7 +218,7 @@ fn writing_prints_durable_records_and_leaves_nothing() {
     let written = folder.names();
     assert!(written.iter().any(|name| name.starts_with(".diskperf-verify-")), "{written:?}");
     let pid = rustix::process::Pid::from_child(&writing.child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("diskperf gets SIGINT");
     writing.hear_all();
     assert_eq!(writing.child.wait().expect("its end").code(), Some(4));
     assert_eq!(folder.names(), ["log"]);
@@ -333,7 +333,7 @@ fn retirements_are_durable_in_a_log_file() {
     let mut writing = Writing { child, out: None, lines: Vec::new() };
     wait_until("it prints", || fs::read(&below).is_ok_and(|log| log.contains(&b'\n')));
     let pid = rustix::process::Pid::from_child(&writing.child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("diskperf gets SIGINT");
     assert_eq!(writing.child.wait().expect("its end").code(), Some(4));
     assert!(fuse.fsyncs() >= 4, "{}", fuse.fsyncs());
 }

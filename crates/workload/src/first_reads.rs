@@ -14,9 +14,9 @@ const PAGE: u64 = 4096;
 /// a larger file is several pages, and each part counts as one page.
 const MOST_PARTS: u64 = 1 << 27;
 
-/// The maximum number of accesses that are drawn again, for all programs together: this takes a few seconds. A round
-/// until Ctrl-C can have a thousand times more. Enough for every page of 16 GiB, if one program reads uniformly random
-/// blocks of 4 KiB. Chosen.
+/// The maximum number of accesses that are drawn again, for all programs together. A round until Ctrl-C can have a
+/// thousand times more. Chosen: uniformly random blocks of 4 KiB access every page of 16 GiB (n pages need n ln n
+/// accesses, which are 6.4e7).
 const MOST_DRAWS: u64 = 100_000_000;
 
 /// The minimum number of bytes that a device must have read for programs that share this stream, if nothing of their

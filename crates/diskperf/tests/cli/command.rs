@@ -389,7 +389,7 @@ fn a_stopped_run_ends_its_command_and_can_be_resumed() {
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Running(command.spawn().expect("diskperf starts"));
     wait_until("the third round", || runs(&seconds));
-    kill_process(Pid::from_child(&running.0), Signal::INT).expect("it is told to stop");
+    kill_process(Pid::from_child(&running.0), Signal::INT).expect("diskperf gets SIGINT");
     // The output for one cell fits into a pipe.
     let status = running.0.wait().expect("its end").code();
     let mut ended = ProgramOutput { status, out: String::new(), err: String::new() };

@@ -144,7 +144,7 @@ fn a_check_is_stored_and_listed() {
     let mut running = Running(command.spawn().expect("diskperf starts"));
     let is_ours = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".diskperf-");
     wait_until("the private folder", || fs::read_dir(&ground.target).expect("the target").flatten().any(is_ours));
-    kill_process(Pid::from_child(&running.0), Signal::INT).expect("it is told to stop");
+    kill_process(Pid::from_child(&running.0), Signal::INT).expect("diskperf gets SIGINT");
     let status = running.0.wait().expect("its end").code();
     let mut out = String::new();
     running.0.stdout.take().expect("its output").read_to_string(&mut out).expect("a prediction");

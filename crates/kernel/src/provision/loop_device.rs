@@ -325,7 +325,8 @@ pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
                 }
                 thread::sleep(PAUSE);
             }
-            // Linux asks the file system of a file for its inode number, but nobody for the number of a device.
+            // Linux asks the file system for the inode number of a file, and that failed. The number of a backing
+            // device cannot fail, so this device shows a file.
             Err(_) => return Shown::from_sys(device),
         }
     }
