@@ -50,8 +50,10 @@ impl fmt::Display for Bytes {
 pub enum ParseBytesError {
     /// The text does not begin with a positive decimal number.
     NotANumber,
-    /// Zero, or less than one byte.
+    /// Zero, or a larger unit's fraction that is less than one byte.
     Zero,
+    /// A fraction of a byte, as in `1.5` or `1.5B`.
+    Fraction,
     /// `kb`, `mb`, `gb` or `tb`. The field is the letter of the prefix.
     Ambiguous(char),
     /// An unknown unit.
@@ -65,6 +67,7 @@ impl fmt::Display for ParseBytesError {
         match self {
             ParseBytesError::NotANumber => f.write_str("not a size; write a positive number and a unit, as in 8KiB"),
             ParseBytesError::Zero => f.write_str("a size must be at least one byte"),
+            ParseBytesError::Fraction => f.write_str("a number of bytes must be whole; write a unit, as in 1.5KiB"),
             ParseBytesError::Ambiguous(letter) => {
                 let binary = letter.to_ascii_uppercase();
                 let decimal = if *letter == 'k' { 'k' } else { binary };
@@ -102,6 +105,9 @@ impl FromStr for Bytes {
                 _ => return Err(ParseBytesError::Unit),
             },
         };
+        if scale == 1 && !number.is_whole() {
+            return Err(ParseBytesError::Fraction);
+        }
         match number.times(scale).ok_or(ParseBytesError::TooLarge)? {
             0 => Err(ParseBytesError::Zero),
             bytes => Ok(Bytes(bytes)),
@@ -145,6 +151,7 @@ mod tests {
             ("1tB 1TB", 1_000_000_000_000),
             ("1.5k 1.5KiB", KIB + KIB / 2),
             ("0.5kB", 500),
+            ("8.0 8.0B", 8),
             ("16777215T", 16_777_215 * TIB),
             ("18446744073709551615", u64::MAX),
         ] {
@@ -168,7 +175,9 @@ mod tests {
             ("8bB", ParseBytesError::Unit),
             ("8KIB", ParseBytesError::Unit),
             ("0", ParseBytesError::Zero),
-            ("0.5B", ParseBytesError::Zero),
+            ("1.5", ParseBytesError::Fraction),
+            ("0.5B", ParseBytesError::Fraction),
+            ("0.000000001k", ParseBytesError::Zero),
             ("0k", ParseBytesError::Zero),
             ("-8KiB", ParseBytesError::NotANumber),
             ("k", ParseBytesError::NotANumber),

@@ -12,6 +12,11 @@ impl Decimal {
         let scaled = self.digits.checked_mul(u128::from(scale))? / 10u128.pow(self.decimals);
         u64::try_from(scaled).ok()
     }
+
+    /// True if the number has no fraction: `15` and `15.0`, but not `1.5`.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.digits.is_multiple_of(10u128.pow(self.decimals))
+    }
 }
 
 /// Splits a word into its number and its unit. Returns `None` if it does not begin with a plain decimal number (no

@@ -112,6 +112,8 @@ fn three_digits(f: &mut fmt::Formatter<'_>, value: f64, unit: &str) -> fmt::Resu
 pub enum ParseNanosError {
     /// The text does not begin with a positive decimal number.
     NotANumber,
+    /// The text begins with a negative number.
+    Negative,
     /// Zero time.
     Zero,
     /// The unit is missing, or is not ns, us, ms, s, m, min or h.
@@ -124,6 +126,7 @@ impl fmt::Display for ParseNanosError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ParseNanosError::NotANumber => "not a time; write a positive number and a unit, as in 90s or 5min",
+            ParseNanosError::Negative => "a time cannot be negative",
             ParseNanosError::Zero => "a time must be more than zero",
             ParseNanosError::Unit => "unknown or missing unit of time; use ns, us, ms, s, min or h",
             ParseNanosError::TooLong => "longer than 584 years",
@@ -138,7 +141,12 @@ impl FromStr for Nanos {
     type Err = ParseNanosError;
 
     fn from_str(text: &str) -> Result<Nanos, ParseNanosError> {
-        let (number, unit) = number_with_unit::split(text).ok_or(ParseNanosError::NotANumber)?;
+        let is_negative = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit() || first == '.');
+        let (number, unit) = match number_with_unit::split(text) {
+            Some(split) => split,
+            None if text.trim().strip_prefix('-').is_some_and(is_negative) => return Err(ParseNanosError::Negative),
+            None => return Err(ParseNanosError::NotANumber),
+        };
         let scale = match unit {
             "ns" => 1,
             "us" => 1_000,
@@ -268,7 +276,8 @@ mod tests {
         assert_eq!("1.5 h".parse(), Ok(Nanos::from_secs(5400)));
         assert_eq!("5min".parse(), Ok(Nanos::from_secs(300)));
         assert_eq!("90".parse::<Nanos>(), Err(ParseNanosError::Unit));
-        assert_eq!("-1s".parse::<Nanos>(), Err(ParseNanosError::NotANumber));
+        assert_eq!("-1s".parse::<Nanos>(), Err(ParseNanosError::Negative));
+        assert_eq!("--json".parse::<Nanos>(), Err(ParseNanosError::NotANumber));
         assert_eq!("0s".parse::<Nanos>(), Err(ParseNanosError::Zero));
         assert_eq!("99999999999h".parse::<Nanos>(), Err(ParseNanosError::TooLong));
     }
