@@ -36,6 +36,9 @@ pub fn lacks_rights(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
+/// The action of [`Fault::Folder`] if a private folder cannot be created.
+pub(crate) const CREATE_FOLDER: &str = "create a folder in";
+
 /// A failure of the world itself, not of one operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
@@ -49,6 +52,9 @@ pub enum Fault {
         /// The kernel's error.
         source: io::Error,
     },
+    /// Folders in this one could be created, but not removed (`chattr +a`).
+    #[error("{} is append-only: the private folder could not be removed from it", .0.shown())]
+    AppendOnly(PathBuf),
     /// A file under /proc or /sys that every kernel has could not be read.
     #[error("cannot read the kernel's counters in {what}: {message}")]
     Counters {
@@ -101,7 +107,7 @@ impl Fault {
     pub fn exit(&self) -> Exit {
         match self {
             Fault::Folder { source, .. } | Fault::DropCaches(source) if lacks_rights(source) => Exit::Refused,
-            Fault::Memory(_) => Exit::Refused,
+            Fault::AppendOnly(_) | Fault::Memory(_) => Exit::Refused,
             _ => Exit::Failed,
         }
     }
@@ -112,18 +118,36 @@ impl Fault {
             Fault::Folder { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 "name a writable directory; if this one was writable before, dmesg says why"
             }
+            Fault::Folder { source, path, .. } if is_not_permitted(source) => {
+                let path = shell_word(path);
+                return Some(format!(
+                    "name another directory; to see whether this one is immutable or append-only: lsattr -d {path}"
+                ));
+            }
             Fault::Folder { source, .. } if lacks_rights(source) => "name a directory that you may write to",
+            Fault::AppendOnly(path) => {
+                return Some(format!("name another directory; to see the attribute: lsattr -d {}", shell_word(path)));
+            }
+            // The kernel gives this error for /proc, where nothing can be created.
+            Fault::Folder { action: CREATE_FOLDER, path, source } if is_gone(source) && path.is_dir() => {
+                "name a directory on a disk: this file system creates no folders"
+            }
             Fault::Folder { source, .. } if is_gone(source) => TARGET_GONE,
             Fault::Folder { source, .. } | Fault::Remount(source) => hint_of(source)?,
             Fault::DropCaches(_) => {
                 "run as root, or leave --drop-caches out: file data are cold without it, metadata are not"
             }
-            Fault::Left { path, .. } => {
+            Fault::Left { path, source } => {
                 // `clean` needs the directory, not the folder's path: only the tag of the private folder proves that it
                 // is ours.
                 let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 let folder = shell_word(folder.unwrap_or(Path::new(".")));
-                return Some(format!("when the device is writable again, run: diskperf clean {folder}"));
+                let condition = if is_not_permitted(source) {
+                    format!("lsattr -d {folder} shows whether it is append-only; after chattr -a")
+                } else {
+                    "when the device is writable again".to_owned()
+                };
+                return Some(format!("{condition}, run: diskperf clean {folder}"));
             }
             Fault::Memory(_) => "check the memory limits: ulimit -v, and memory.max of this control group",
             Fault::Thread(_) => "check the thread limits: ulimit -u, and pids.max of this control group",
@@ -133,6 +157,11 @@ impl Fault {
         };
         Some(hint.to_owned())
     }
+}
+
+/// Returns true if the kernel refuses even the owner, for example because of an attribute of the folder.
+fn is_not_permitted(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EPERM)
 }
 
 /// Returns true if the folder was removed or replaced.
@@ -156,6 +185,9 @@ mod tests {
         }
         let hints = [2, 13, 30, 28].map(|number| folder(number).hint().expect("a hint"));
         assert_eq!(hints[0], TARGET_GONE);
+        let source = io::Error::from_raw_os_error(2);
+        let in_proc = Fault::Folder { action: CREATE_FOLDER, path: "/proc".into(), source };
+        assert!(in_proc.hint().is_some_and(|hint| hint.starts_with("name a directory on a disk")));
         assert_eq!(hints[3], Errno(28).hint().expect("a hint"));
         assert_ne!(hints[1], hints[2]);
     }
@@ -164,5 +196,21 @@ mod tests {
     fn the_hint_for_a_leftover_folder_is_quoted_for_a_shell() {
         let left = Fault::Left { path: "/mnt/it is/x".into(), source: io::Error::from_raw_os_error(5) };
         assert!(left.hint().is_some_and(|hint| hint.ends_with("diskperf clean '/mnt/it is'")));
+    }
+
+    /// EPERM: even root may not change an immutable folder, or remove files from an append-only one.
+    #[test]
+    fn folders_that_even_root_may_not_change_have_a_hint_to_lsattr() {
+        let source = || io::Error::from_raw_os_error(1);
+        let (path, below) = (|| PathBuf::from("/mnt/x"), PathBuf::from("/mnt/x/y"));
+        for fault in [
+            Fault::Folder { action: "create a folder in", path: path(), source: source() },
+            Fault::AppendOnly(path()),
+            Fault::Left { path: below, source: source() },
+        ] {
+            let hint = fault.hint().expect("a hint");
+            assert!(hint.contains("lsattr -d") && hint.contains("/mnt/x") && !hint.contains("writable"), "{hint}");
+        }
+        assert_eq!(Fault::AppendOnly(path()).exit(), Exit::Refused);
     }
 }

@@ -12,7 +12,7 @@ use crate::observe::sysfs_attribute::chosen;
 use crate::recorded_machine::Recorded;
 
 /// The recorded files, as kernels wrote them.
-const FILES: [(&str, &str); 41] = [
+const FILES: [(&str, &str); 43] = [
     (
         "proc/thread-self/mountinfo",
         "28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
@@ -80,6 +80,8 @@ const FILES: [(&str, &str); 41] = [
     ("devices/pci/sda/sda1/size", "1000000\n"),
     ("devices/pci/sda/sda1/stat", "1 0 8 3 2 0 16 4 0 5 6 0 0 0 0 0 0\n"),
     ("devices/virtual/loop3/loop/backing_file", "/images/a (deleted)\n"),
+    ("bus/xen-backend/devices/vbd-1-51712/physical_device", "8:0\n"),
+    ("kernel/config/target/core/iblock_0/disk/udev_path", "/dev/sda\n"),
 ];
 
 /// Words that the fuzzer inserts: they occur in such files.
@@ -132,7 +134,8 @@ fn machine() -> Recorded {
 
 /// Reads everything that depends on this file, and returns a summary of the findings.
 fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, u32)]) -> String {
-    let is_of_devices = ["devices/", "proc/swaps", "proc/fs"].iter().any(|place| file.starts_with(place));
+    let places = ["devices/", "proc/swaps", "proc/fs", "bus/", "kernel/"];
+    let is_of_devices = places.iter().any(|place| file.starts_with(place));
     let mut said = if is_of_devices || file.ends_with("mountinfo") { fuzzed_reasons(recorded) } else { String::new() };
     let source = Source::below(recorded.sys());
     let counters = Snapshot::brief(&source, devices).briefly_since(before);

@@ -92,7 +92,7 @@ impl PathFault {
             }
             PathFault::NoRoom { .. } => (
                 Exit::Refused,
-                "free some space (on tmpfs, memory), or ask for less: diskperf run quick PATH --size 16MiB",
+                "free some space (on tmpfs, memory), or use a smaller size (--size in run, choose and io)",
             ),
             PathFault::NoFiles { .. } => (Exit::Refused, "ask for fewer files, or use another file system"),
         };
@@ -110,6 +110,12 @@ mod tests {
         assert!(hint("/none/such").contains("create it"));
         assert!(hint("/such").starts_with("/ exists"));
         assert!(!hint("such").contains("exists"));
+    }
+
+    #[test]
+    fn the_hint_for_too_little_room_keeps_the_command() {
+        let full = PathFault::NoRoom { path: "x".into(), free: Bytes(1), needed: Bytes(2) };
+        assert!(full.hint().is_some_and(|hint| hint.contains("--size") && !hint.contains("diskperf")));
     }
 
     /// From errno.h: EIO, ENOENT, EACCES.

@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use common::{in_mounts_of_its_own, tool};
 use kernel::Cleared;
@@ -470,6 +471,26 @@ fn exclusively_held_devices_are_refused() {
     let _held = hold();
     let inspected = inspect(above.node()).expect("it can be looked at");
     assert_eq!(reasons(&inspected), ["another program has it, or a device behind it, open exclusively"]);
+}
+
+/// udev and other diskperf processes hold a device only to look at it.
+#[test]
+fn devices_held_for_a_moment_are_free() {
+    need_disk!();
+    let disk = Disk::new(8 * MIB);
+    let exclusively = OFlags::EXCL.bits() as i32;
+    // On a busy machine, the thread may release the device too late.
+    let is_free = (0..10).any(|_| {
+        let held = OpenOptions::new().read(true).custom_flags(exclusively).open(disk.node()).expect("held");
+        let holder = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            drop(held);
+        });
+        let inspected = look_at(&disk);
+        holder.join().expect("released");
+        inspected.reasons().is_empty()
+    });
+    assert!(is_free, "{:?}", reasons(&look_at(&disk)));
 }
 
 #[test]

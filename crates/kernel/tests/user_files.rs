@@ -10,11 +10,15 @@ use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use kernel::guard::{Found, Given, Refusal, judge};
+use kernel::sys::read_limited;
 use kernel::{Links, OutputFile, OutputFileFault, Posix, Wait};
+use rustix::fs::OFlags;
 use testkit::loop_disk::Disk;
 use testkit::need_disk;
+use units::Bytes;
 use workload::{Handle, Mode, Name, Op, Reason, Stream, Tally, World};
 
 /// Bytes of a call, and of the whole file.
@@ -220,6 +224,33 @@ fn a_full_pipe_has_a_reader_and_a_fifo_that_is_not_open_has_none() {
     // More than a pipe holds: 16 pages of up to 64 KiB.
     let ended = kernel::stream(writer.as_fd(), &b"x".repeat(4 << 20), &|wait| wait == Wait::ForRoom);
     assert!(matches!(ended, Err(OutputFileFault::NoReader)), "{ended:?}");
+}
+
+#[test]
+fn a_named_fifo_is_read_once_it_has_a_writer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("fifo");
+    let (kind, rights) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, kind, rights, 0).expect("a FIFO");
+    for text in ["text", ""] {
+        let all = || read_limited::open_named(&path).and_then(|fifo| read_limited::bytes(fifo, Bytes(100)));
+        let read = thread::scope(|scope| {
+            let reader = scope.spawn(all);
+            // A reader that does not wait is at the end by then.
+            thread::sleep(Duration::from_millis(100));
+            let (access, none) = (OFlags::WRONLY | OFlags::NONBLOCK, rustix::fs::Mode::empty());
+            while !reader.is_finished() {
+                // Fails until the reader has opened it.
+                if let Ok(fifo) = rustix::fs::open(&path, access, none) {
+                    rustix::io::write(&fifo, text.as_bytes()).expect("written");
+                    break;
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+            reader.join().expect("it ends")
+        });
+        assert_eq!(read.expect("a read").as_deref(), Some(text.as_bytes()));
+    }
 }
 
 #[test]

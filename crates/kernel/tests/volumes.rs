@@ -121,6 +121,29 @@ fn invalid_options_destroy_no_data() {
     assert_eq!(holds(&disk), [""; 0]);
 }
 
+/// The options are tried for the full size, although the file system is made in memory on a smaller file.
+#[test]
+fn options_invalid_for_the_size_of_the_device_destroy_no_data() {
+    need_disk!("mkfs.ext4", "mkfs.xfs");
+    let large = 5 << 40;
+    if tempfile::tempfile().and_then(|file| file.set_len(large)).is_err() {
+        return testkit::skip!("the folder for temporary files takes no file of 5 TiB");
+    }
+    let disk = Disk::holding(large, &[(510, &[0x55, 0xAA]), (512, b"EFI PART")]);
+    let before = holds(&disk);
+    assert!(!before.is_empty());
+    let leave = Permission::Destroy(Bytes(large).to_string());
+    let invalid = [("ext4", &["-O", "^64bit", "-b", "1024"][..]), ("xfs", &["-d", "agcount=2"])];
+    for (file_system, options) in invalid {
+        let outcome = make(&disk, file_system, options, &leave);
+        assert!(matches!(&outcome, Err(ImageFault::Mkfs { .. })), "{outcome:?}");
+        assert_eq!(holds(&disk), before, "{file_system}");
+    }
+    // These suit no file of 64 GiB. The small log keeps the test short.
+    let options = ["-d", "agsize=100g", "-l", "size=64m"];
+    make(&disk, "xfs", &options, &leave).and_then(Volume::finish).expect("a file system");
+}
+
 #[test]
 fn a_file_system_made_by_another_program_is_left_alone() {
     need_disk!("mkfs.ext4");

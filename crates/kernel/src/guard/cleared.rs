@@ -30,7 +30,7 @@ const ROUNDS: usize = 8;
 /// Bytes per discard, so that other I/O is served in between. Guess: a drive needs a second at most.
 pub(crate) const DISCARDED_AT_A_TIME: u64 = 4 << 30;
 
-/// Timeout for a device that was released. Guess: a child executes its own program within milliseconds, on an
+/// Timeout for a device that was free or released. Guess: a child executes its own program within milliseconds, on an
 /// overloaded machine within a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -122,6 +122,7 @@ impl Cleared {
         };
         check(&now)?;
         // 3.
+        wait_until_free(&kept);
         let claim = reopen(&kept, OFlags::RDWR | OFlags::EXCL).map_err(|source| match source.raw_os_error() {
             Some(libc::EBUSY) => {
                 let (device, reasons) = (now.described(), vec![Reason::Claimed]);
@@ -348,9 +349,9 @@ impl Cleared {
     }
 }
 
-/// Waits until a released device can be opened exclusively. A child that another thread has just started has copies of
-/// our descriptors until it executes its own program. If another program holds the device for longer, mkfs or mount
-/// reports it.
+/// Waits until a device can be opened exclusively. A child that another thread has just started has copies of our
+/// descriptors until it executes its own program, and udev may look at the device for a moment. If another program
+/// holds the device for longer, the next open, mkfs or mount reports it.
 fn wait_until_free(kept: &File) {
     let began = Instant::now();
     let is_busy = || reopen(kept, OFlags::RDONLY | OFlags::EXCL).is_err_and(|error| is_busy(&error));

@@ -27,8 +27,8 @@ pub(crate) struct DeviceFacts {
 
 /// Returns all reasons not to overwrite the device:
 ///   1. the device, one below it, one on top of it, another path to its disk, or a device that shares sectors with it
-///      is mounted, has a file system in use, is swap, a member of a btrfs, a journal, or open for writing in another
-///      process;
+///      is mounted, has a file system in use, is swap, a member of a btrfs, a journal, exported by the kernel, or open
+///      for writing in another process;
 ///   2. devices are built on it or on its partitions, or loop devices use them. The same applies to its disk, which has
 ///      the bytes of the partition;
 ///   3. another loop device is on the same file as this device or as a loop device below it. If inode numbers do not
@@ -213,6 +213,8 @@ fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     if machine.journals.contains(name) || mounts.clone().any(|mount| mount.log == Some(*number)) {
         uses.push(Use::Journal);
     }
+    let exports = machine.exports.iter().filter(|(exported, _)| exported == number);
+    uses.extend(exports.map(|(_, by)| Use::Exported(*by)));
     let is_it = |writer: &&Writer| writer.has(*number);
     let programs = |of: &dyn Fn(&&Writer) -> bool| {
         let all = machine.writers.open.iter().filter(|writer| of(writer));

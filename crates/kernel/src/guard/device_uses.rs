@@ -1,5 +1,5 @@
 //! The block devices of a machine and their uses, from /sys and /proc: stacks of devices, mounts in all visible mount
-//! namespaces, swap. Nothing is judged here.
+//! namespaces, swap, exports. Nothing is judged here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use procfs::process::MountInfo;
 use rustix::fs::MemfdFlags;
 
+use super::exports::{Exporter, exports};
 use super::trusted_file_systems;
 use super::writers::{self, Writers};
 use crate::observe::block_device::{Device, Number, number_in};
@@ -35,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) alive: Vec<(String, String)>,
     /// Devices that are the external journal of an ext4 in use, by name.
     pub(crate) journals: Vec<String>,
+    /// Devices that the kernel exports to guests or other machines.
+    pub(crate) exports: Vec<(Number, Exporter)>,
     /// Other processes that have devices, or the files of loop devices, open for writing.
     pub(crate) writers: Writers,
 }
@@ -175,6 +178,7 @@ impl Machine {
             btrfs: btrfs(sources.sys),
             alive,
             journals: folders(&sources.proc.join("fs/jbd2")).iter().filter_map(|folder| name(folder)).collect(),
+            exports: exports(sources.sys, |path| device_at(sources, path)),
             writers: (sources.writers)(&files),
             blocks,
         }

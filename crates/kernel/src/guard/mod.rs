@@ -18,6 +18,7 @@ mod blank_check;
 mod cleared;
 mod decide;
 mod device_uses;
+mod exports;
 mod fault;
 pub(crate) mod open_files;
 mod reason;
@@ -45,6 +46,7 @@ pub use cleared::Cleared;
 pub(crate) use cleared::DISCARDED_AT_A_TIME;
 #[cfg(test)]
 pub(crate) use decide::tests::fuzzed_reasons;
+pub use exports::Exporter;
 pub use fault::GuardFault;
 pub use open_files::Program;
 pub use reason::{Kinship, Reason, Relative, Use, hints};
@@ -126,6 +128,10 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
 /// milliseconds.
 const LOOKS: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(20);
+
+/// Number of further exclusive opens of a device that another program holds, a second in total: udev and other diskperf
+/// processes hold a device only for a moment, to look at it.
+const LOOKS_AT_CLAIM: u32 = 50;
 
 /// Returns the reasons against a device that cannot be opened, if its use is known.
 fn in_use(device: Device, number: u64) -> Option<GuardFault> {
@@ -337,16 +343,32 @@ fn inspect_open(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, Gu
     }
     if !is_ours && reasons.iter().all(Reason::can_be_lifted) {
         let exclusively = OFlags::RDONLY | OFlags::EXCL;
-        let behind = decide::devices_behind(number, &machine).into_iter();
-        let opened = behind.map(|behind| open(&node_of(behind)?, exclusively));
-        let opened = opened.chain([reopen(file, exclusively)]);
-        let is_claimed = opened.map(|opened| match opened {
-            Ok(_) => Ok(false),
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(true),
-            Err(source) => Err(unreadable(source)),
+        let is_claimed = |machine: &Machine| -> Result<bool, GuardFault> {
+            let behind = decide::devices_behind(number, machine).into_iter();
+            let opened = behind.map(|behind| open(&node_of(behind)?, exclusively));
+            let opened = opened.chain([reopen(file, exclusively)]);
+            let claims = opened.map(|opened| match opened {
+                Ok(_) => Ok(false),
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(true),
+                Err(source) => Err(unreadable(source)),
+            });
+            Ok(claims.collect::<Result<Vec<bool>, GuardFault>>()?.contains(&true))
+        };
+        let mut looks = 0;
+        facts.is_claimed = Some(loop {
+            if !is_claimed(&machine)? {
+                break false;
+            }
+            if looks == LOOKS_AT_CLAIM {
+                break true;
+            }
+            thread::sleep(BETWEEN);
+            looks += 1;
         });
-        let is_claimed = is_claimed.collect::<Result<Vec<bool>, GuardFault>>()?;
-        facts.is_claimed = Some(is_claimed.contains(&true));
+        if looks > 0 {
+            // The program may have mounted it since.
+            machine = Machine::this();
+        }
         reasons = decide::reasons(&facts, &machine);
     }
     let (model, serial) = (device.model(), device.serial());

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::exports::Exporter;
 use super::open_files::Program;
 use super::signatures::Signature;
 use crate::sys::name::{Shown, plain_text, shell_word};
@@ -117,6 +118,8 @@ pub enum Use {
     Held(String),
     /// It is the backing device of a loop device.
     Loop(String),
+    /// The kernel exports it to guests or other machines.
+    Exported(Exporter),
     /// A process has it open for writing.
     Open(Program),
     /// A process has the file behind it open for writing.
@@ -181,6 +184,7 @@ impl Reason {
             Reason::Used { by: Use::Loop(by), .. } | Reason::SameFile(by) => {
                 format!("detach the other loop device: losetup --detach /dev/{by}")
             }
+            Reason::Used { by: Use::Exported(by), .. } => by.hint().to_owned(),
             Reason::Used { by: Use::Open(program) | Use::FileOpen(program), .. } => {
                 format!("end that program first; look at it: ps -fp {}", program.pid)
             }
@@ -223,6 +227,7 @@ impl fmt::Display for Reason {
                 Use::Journal => write!(f, "{what} is the journal of a file system in use"),
                 Use::Held(by) => write!(f, "{what} is part of {by}"),
                 Use::Loop(by) => write!(f, "{what} is the backing device of {by}"),
+                Use::Exported(by) => write!(f, "{what} is exported {by}"),
                 Use::Open(program) => write!(f, "{what} is open for writing in {program}"),
                 Use::FileOpen(program) => write!(f, "{what} has a backing file that is open for writing in {program}"),
             },

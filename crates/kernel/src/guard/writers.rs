@@ -2,8 +2,8 @@
 //! overwritten. The findings are reported, not judged.
 //!
 //! Not seen: descriptors that are registered with an io_uring or in flight through a socket, mappings whose descriptor
-//! was closed, other ways to a disk (/dev/sg*, /dev/ng*, /dev/bsg/*), targets in the kernel (LIO, nvmet), and processes
-//! that /proc does not show.
+//! was closed, other ways to a disk (/dev/sg*, /dev/ng*, /dev/bsg/*), and processes that /proc does not show. Targets
+//! in the kernel (LIO, nvmet, Xen) are not processes: `exports.rs` finds their devices.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -34,7 +34,8 @@ const BUFFERS: [usize; 2] = [16 << 10, 1 << 20];
 pub(crate) type Extent = (Number, Range<u64>);
 
 /// Returns the sectors that a mapped device shows of the devices below. Targets whose sectors belong to one volume
-/// alone, such as thin volumes, have none. `None` if the table cannot be read.
+/// alone, such as thin volumes, have none. An unknown target may show all sectors of its devices. `None` if the table
+/// cannot be read.
 pub(crate) fn extents(number: Number) -> Option<Vec<Extent>> {
     let control = read_limited::open(Path::new("/dev/mapper/control")).ok()?;
     control.metadata().ok().filter(|metadata| metadata.file_type().is_char_device())?;
@@ -91,7 +92,9 @@ fn shown(kind: &str, length: u64, parameters: &str) -> Vec<Extent> {
         Some((device(words.get(at)?)?, start..start.checked_add(length)?))
     };
     match kind {
-        "linear" | "delay" | "flakey" => extent(0, length).into_iter().collect(),
+        "linear" | "flakey" => extent(0, length).into_iter().collect(),
+        // Up to three devices: for reads, for writes and for flushes.
+        "delay" => (0..words.len()).step_by(3).filter_map(|at| extent(at, length)).collect(),
         "crypt" => extent(3, length).into_iter().collect(),
         "striped" => {
             let stripes = words.first().and_then(|word| word.parse::<usize>().ok()).filter(|stripes| *stripes > 0);
@@ -99,10 +102,12 @@ fn shown(kind: &str, length: u64, parameters: &str) -> Vec<Extent> {
             (0..stripes).filter_map(|stripe| extent(2 + 2 * stripe, length / stripes as u64)).collect()
         }
         "mirror" => (0..words.len()).filter_map(|at| extent(at, length)).collect(),
-        "multipath" | "raid" | "integrity" | "cache" | "writecache" | "era" | "dust" | "log-writes" => {
-            words.iter().filter_map(|word| Some((device(word)?, 0..u64::MAX))).collect()
+        // No device, or sectors that belong to one volume alone.
+        "error" | "zero" | "thin" | "thin-pool" | "vdo" | "snapshot" | "snapshot-origin" | "snapshot-merge" => {
+            Vec::new()
         }
-        _ => Vec::new(),
+        // As multipath, raid and cache: all sectors of each device.
+        _ => words.iter().filter_map(|word| Some((device(word)?, 0..u64::MAX))).collect(),
     }
 }
 
@@ -113,7 +118,9 @@ mod tests {
     #[test]
     fn targets_that_show_sectors_have_extents() {
         assert_eq!(shown("linear", 8, "8:16 100"), [((8, 16), 100..108)]);
-        assert_eq!(shown("delay", 8, "8:16 0 5 8:32 0 5"), [((8, 16), 0..8)]);
+        assert_eq!(shown("delay", 8, "8:16 0 5"), [((8, 16), 0..8)]);
+        let three: [Extent; 3] = [((8, 16), 0..8), ((8, 32), 4..12), ((8, 48), 0..8)];
+        assert_eq!(shown("delay", 8, "8:16 0 5 8:32 4 5 8:48 0 5"), three);
         assert_eq!(shown("crypt", 8, "aes-xts-plain64 00ff 0 253:3 4096 1 allow_discards"), [((253, 3), 4096..4104)]);
         assert_eq!(shown("striped", 20, "2 128 8:0 10 8:16 30"), [((8, 0), 10..20), ((8, 16), 30..40)]);
         let mirror = "core 2 1024 nosync 2 8:16 0 8:32 64 1 handle_errors";
@@ -124,12 +131,18 @@ mod tests {
             ("raid", "raid1 3 0 region_size 1024 2 - 8:16 - 8:32"),
             ("integrity", "8:16 0 28 J 2 journal_sectors:1024 block_size:512 8:32"),
             ("writecache", "s 8:16 8:32 4096 0"),
+            ("verity", "1 8:16 8:32 4096 4096 262144 1 sha256 00ff 00ff"),
+            ("a-target-to-come", "x 8:16 0 8:32"),
         ] {
             assert_eq!(shown(kind, 8, parameters), [all(16), all(32)], "{kind}");
         }
         for (kind, parameters) in [
             ("thin", "253:8 2"),
+            ("thin-pool", "253:2 253:3 128 0"),
+            ("snapshot", "253:2 253:3 P 8"),
             ("snapshot-origin", "253:2"),
+            ("snapshot-merge", "253:2 253:3 P 8"),
+            ("error", ""),
             ("linear", "x 1"),
             ("striped", "0"),
             ("linear", "8:0 -1"),

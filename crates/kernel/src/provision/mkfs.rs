@@ -5,6 +5,8 @@
 //! its target.
 
 use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -32,6 +34,10 @@ struct Maker {
     mount: &'static [&'static str],
     /// The smallest size in bytes that mkfs accepts.
     minimum: u64,
+    /// The option with which mkfs checks all others and writes nothing, if it has one.
+    dry_run: Option<&'static str>,
+    /// The maximum size in bytes of a file in memory on which the file system can be made. mkfs writes tables there.
+    in_memory: u64,
 }
 
 /// The format of an option with a block size or another value.
@@ -41,6 +47,9 @@ enum Block {
     /// `-b size=4096`
     Size(&'static str),
 }
+
+/// The path of a program's standard input.
+const STDIN: &str = "/proc/self/fd/0";
 
 /// Options for the work that ext4 leaves for after mounting, so that mkfs does it at once.
 const EXT_EXTENDED: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
@@ -53,6 +62,7 @@ const MAKERS: [Maker; 4] = [
         uuid: Some(Block::Number("-U")),
         // Below 512 MiB, mkfs chooses 1024, which real file systems do not use.
         usual_block: Some(4096),
+        dry_run: Some("-n"),
         ..OTHER
     },
     Maker {
@@ -62,6 +72,7 @@ const MAKERS: [Maker; 4] = [
         uuid: Some(Block::Size("-m")),
         // mkfs.xfs 6.1: "Filesystem must be larger than 300MB."
         minimum: 300 << 20,
+        dry_run: Some("-N"),
         ..OTHER
     },
     Maker {
@@ -73,14 +84,26 @@ const MAKERS: [Maker; 4] = [
         mount: &["nodiscard"],
         // mkfs.btrfs 6.2: "minimum size for each btrfs device is 114294784"
         minimum: 114_294_784,
+        // mkfs.btrfs 6.2 writes less than 5 MiB for 5 TiB.
+        in_memory: u64::MAX,
         ..OTHER
     },
     Maker { names: &["f2fs"], options: &["-q", "-f", "-t", "0"], mount: &["nodiscard"], ..OTHER },
 ];
 
 /// The options for an unknown file system.
-const OTHER: Maker =
-    Maker { names: &[], options: &[], block: None, uuid: None, usual_block: None, mount: &[], minimum: 1 << 20 };
+const OTHER: Maker = Maker {
+    names: &[],
+    options: &[],
+    block: None,
+    uuid: None,
+    usual_block: None,
+    mount: &[],
+    minimum: 1 << 20,
+    dry_run: None,
+    // The size affects few options. The tables for this much have a few megabytes.
+    in_memory: 64 << 30,
+};
 
 /// The packages with these programs, in Debian and its descendants.
 const PACKAGES: [(&str, &str); 14] = [
@@ -155,12 +178,33 @@ impl Mkfs {
         if let Some(held) = held {
             command.stdin(held);
         }
-        let output = command
-            .args(self.arguments.iter().map(|argument| original(argument)))
-            .args(uuid.into_iter().flatten())
-            .arg(cleared.node())
-            .output()
-            .map_err(|source| ImageFault::NotRun { tool: self.program.clone(), source })?;
+        command.args(self.arguments.iter().map(|argument| original(argument)));
+        self.execute(command.args(uuid.into_iter().flatten()).arg(cleared.node()))
+    }
+
+    /// Lets mkfs check its options for a device of the file's size. mkfs writes nothing. Returns false if this mkfs
+    /// cannot do that.
+    pub(crate) fn check(&self, file: BorrowedFd, empty: &Path) -> Result<bool, ImageFault> {
+        let Some(option) = maker(&self.file_system).dry_run else { return Ok(false) };
+        let file = file.try_clone_to_owned().map_err(|source| self.not_run(source))?;
+        let mut command = command(&self.program, empty);
+        // It is first: the user's last option may take the next word as its value.
+        command.arg(option).args(self.arguments.iter().map(|argument| original(argument)));
+        self.execute(command.arg(STDIN).stdin(file))?;
+        Ok(true)
+    }
+
+    /// The maximum size in bytes of a file in memory on which the file system can be made.
+    pub(crate) fn most_in_memory(&self) -> u64 {
+        maker(&self.file_system).in_memory
+    }
+
+    fn not_run(&self, source: io::Error) -> ImageFault {
+        ImageFault::NotRun { tool: self.program.clone(), source }
+    }
+
+    fn execute(&self, command: &mut Command) -> Result<(), ImageFault> {
+        let output = command.output().map_err(|source| self.not_run(source))?;
         if output.status.success() {
             return Ok(());
         }
@@ -275,6 +319,7 @@ mod tests {
     use testkit::fuzz::{Subject, fuzz};
 
     use super::*;
+    use crate::provision::image_file::UnnamedFile;
 
     fn mkfs_arguments(file_system: &str, block: Option<u64>, options: &str) -> Result<String, ImageFault> {
         let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
@@ -322,6 +367,26 @@ mod tests {
         for name in ["", "../ext4", "Ext4", "ext4 -n"] {
             assert!(matches!(Mkfs::plan(name, None, &[]), Err(ImageFault::BadName(_))), "{name}");
         }
+    }
+
+    #[test]
+    fn options_are_checked_for_the_full_size_without_writing() {
+        let large = UnnamedFile::in_memory(5 << 40).expect("a file");
+        let check = |file_system: &str, options: &str| {
+            let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+            let mkfs = Mkfs::plan(file_system, None, &options).expect("it is installed");
+            mkfs.check(large.descriptor(), Path::new("/"))
+        };
+        for (file_system, accepted, refused) in
+            [("ext4", "-O ^64bit", "-O ^64bit -b 1024"), ("xfs", "-d agsize=100g", "-d agsize=6t")]
+        {
+            if !testkit::has_tool(&format!("mkfs.{file_system}")) {
+                return testkit::skip!("mkfs.{file_system} is not installed");
+            }
+            assert!(matches!(check(file_system, accepted), Ok(true)), "{file_system}");
+            assert!(matches!(check(file_system, refused), Err(ImageFault::Mkfs { .. })), "{file_system}");
+        }
+        assert_eq!(rustix::fs::fstat(large.descriptor()).expect("its state").st_blocks, 0, "something was written");
     }
 
     #[test]

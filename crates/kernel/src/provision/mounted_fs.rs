@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use units::Bytes;
 
 use super::image_fault::ImageFault;
+use super::image_file::UnnamedFile;
 use super::mkfs::{self, Mkfs};
 use super::mounts::{self, Mounted, NotMounted, PrivateMounts};
 use crate::guard::{Cleared, Uuid};
@@ -94,6 +95,16 @@ impl MountedFs {
     /// Makes the file system; see [`Mkfs::run`].
     pub(crate) fn make(&self, cleared: &mut Cleared, uuid: Option<Uuid>, held: Option<File>) -> Result<(), ImageFault> {
         self.mkfs.run(cleared, uuid, &self.folder, held)
+    }
+
+    /// Lets mkfs check its options for a device of the file's size; see [`Mkfs::check`].
+    pub(crate) fn check(&self, file: &UnnamedFile) -> Result<bool, ImageFault> {
+        self.mkfs.check(file.descriptor(), &self.folder)
+    }
+
+    /// The maximum size in bytes of a file in memory on which the file system can be made.
+    pub(crate) fn most_in_memory(&self) -> u64 {
+        self.mkfs.most_in_memory()
     }
 
     pub(crate) fn mount(&mut self, cleared: &mut Cleared) -> Result<(), ImageFault> {

@@ -54,8 +54,10 @@ thread_local! {
 pub struct PrivateMounts(());
 
 impl PrivateMounts {
-    /// Moves the calling thread into its own mount namespace. Outside mounts stay visible, and unmounting them
-    /// outside still works. Mounts made inside are not visible outside. This cannot be undone.
+    /// Moves the calling thread into its own mount namespace. Mounts made inside are not visible outside. Outside
+    /// mounts stay visible. If one is shared (systemd makes all mounts shared), unmounting it outside unmounts it here
+    /// too. A private one stays mounted here, so its file system stays in use until this process ends. This cannot be
+    /// undone.
     pub fn enter() -> Result<PrivateMounts, ImageFault> {
         if !ENTERED.get() {
             if !may_administer() {
@@ -68,7 +70,8 @@ impl PrivateMounts {
             // safety; it stays shared.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }
                 .map_err(confined("create a private mount namespace"))?;
-            // Downstream propagation instead of private: a private copy would keep every mount of the machine busy.
+            // Downstream propagation instead of private: a private copy would also keep shared mounts of the machine
+            // busy.
             let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
             rustix::mount::mount_change("/", downstream).map_err(confined("change the mount propagation of /"))?;
             // If another diskperf started this process, its tmpfs is already there and may hold the target of this

@@ -57,7 +57,7 @@ enum Evidence {
 
 impl Volume {
     /// Makes a file system on an inspected device, for the stored run `run` if there is one.
-    ///   1. If the device may hold data, everything is first done on a file in memory. An option that mkfs or the
+    ///   1. If the device may hold data, everything is first done on files in memory. An option that mkfs or the
     ///      kernel does not accept then costs nothing.
     ///   2. The guard gives permission only if nothing has changed. With [`Permission::None`], the device is read and
     ///      must be blank: `progress` gets the progress and can stop it.
@@ -286,18 +286,25 @@ impl Vacated {
     }
 }
 
-/// The maximum size of the file in memory that represents a device. The size affects few options, but mkfs writes
-/// tables for all of it: a few megabytes for this much.
-const REHEARSED: u64 = 64 << 30;
-
-/// Makes and mounts the file system on a file in memory, to find errors. Skipped if no loop device is available.
+/// Makes the file system in memory, to find errors:
+///   1. if the device is too large to be represented in memory, mkfs checks its options for the full size;
+///   2. the file system is made on a file in memory and mounted. Skipped if no loop device is available;
+///   3. options that suit only the full size cannot be tried on a smaller file. The mount is then not tried.
 fn rehearse(mounted_fs: &mut MountedFs, bytes: u64) -> Result<(), ImageFault> {
-    let file = UnnamedFile::in_memory(bytes.min(REHEARSED))?;
+    let most = mounted_fs.most_in_memory();
+    // 1.
+    let suits_size = bytes > most && mounted_fs.check(&UnnamedFile::in_memory(bytes)?)?;
+    // 2.
+    let file = UnnamedFile::in_memory(bytes.min(most))?;
     let mut cleared = match Cleared::on_own_file(&file) {
         Err(ImageFault::Loop { .. }) => return Ok(()),
         cleared => cleared?,
     };
-    mounted_fs.make(&mut cleared, None, None)?;
+    match mounted_fs.make(&mut cleared, None, None) {
+        // 3.
+        Err(ImageFault::Mkfs { .. }) if suits_size => return Ok(()),
+        made => made?,
+    }
     mounted_fs.mount(&mut cleared)?;
     mounted_fs.unmount()
 }

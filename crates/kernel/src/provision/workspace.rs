@@ -7,13 +7,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
-use crate::errors::Fault;
+use crate::errors::{CREATE_FOLDER, Fault};
 use crate::leftovers::tag;
 use crate::observe::mount::{Place, through, upper_path};
 
@@ -42,20 +42,22 @@ impl Workspace {
     }
 
     fn with_prefix(parent: &Path, prefix: &str) -> Result<Workspace, Fault> {
-        // A name that exists is refused.
-        let private = fs::Permissions::from_mode(0o700);
-        let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir_in(parent);
-        let folder = made.map_err(|source| Fault::Folder {
-            action: "create a folder in",
-            path: parent.to_owned(),
-            source: plain(source),
+        // Its removal would fail.
+        let stat = rustix::fs::statx(CWD, parent, AtFlags::empty(), StatxFlags::empty());
+        if stat.is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::APPEND)) {
+            return Err(Fault::AppendOnly(parent.to_owned()));
+        }
+        // A name that exists is refused. Unlike `make_in`, `tempdir_in` hides the kernel's error number.
+        let private = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
+        let made = tempfile::Builder::new().prefix(prefix).disable_cleanup(true).make_in(parent, private);
+        let made = made.map_err(|source| Fault::Folder { action: CREATE_FOLDER, path: parent.to_owned(), source })?;
+        let path = made.path().to_owned();
+        let metadata = fs::symlink_metadata(&path).map_err(|source| {
+            // The error is reported, and the empty folder cannot be used.
+            let _ = fs::remove_dir(&path);
+            Fault::Folder { action: "look at", path: path.clone(), source }
         })?;
-        let metadata = fs::symlink_metadata(folder.path()).map_err(|source| Fault::Folder {
-            action: "look at",
-            path: folder.path().to_owned(),
-            source,
-        })?;
-        let workspace = Workspace { path: folder.keep(), inode: metadata.ino() };
+        let workspace = Workspace { path, inode: metadata.ino() };
         // Some file systems do not store tags. Then a later search for leftovers does not find the folder, but
         // nothing else is lost.
         let _ = tag::tag(workspace.open()?.as_fd());
@@ -137,17 +139,20 @@ impl Workspace {
         if self.is_there() {
             // Frees this descriptor, because the process may be close to its limit.
             drop(open);
-            let removed = remove(&self.path, |folder| self.is(folder));
-            let has_none_left = |error: &io::Error| error.raw_os_error() == Some(libc::EMFILE);
-            return match removed {
-                // An empty folder can be removed without a descriptor.
-                Err(error) if has_none_left(&error) => fs::remove_dir(&self.path).map_err(|_| error),
-                removed => removed,
-            }
-            .map_err(left);
+            return self.remove_named().map_err(left);
         }
         // Another folder at its path is left alone.
         open.map_or(Ok(()), |open| self.remove_open(open.as_fd())).map_err(left)
+    }
+
+    /// Removes the folder at its path with all its contents, if it is this one.
+    fn remove_named(&self) -> io::Result<()> {
+        let has_none_left = |error: &io::Error| error.raw_os_error() == Some(libc::EMFILE);
+        match remove(&self.path, |folder| self.is(folder)) {
+            // An empty folder can be removed without a descriptor.
+            Err(error) if has_none_left(&error) && self.is_there() => fs::remove_dir(&self.path).map_err(|_| error),
+            removed => removed,
+        }
     }
 
     /// True if an open folder is this one.
@@ -203,7 +208,7 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
 impl Drop for Workspace {
     fn drop(&mut self) {
         // An error cannot be handled here. A later search finds the leftovers by their tag.
-        let _ = remove(&self.path, |folder| self.is(folder));
+        let _ = self.remove_named();
     }
 }
 
@@ -335,20 +340,10 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>, Fault> {
     entries.map_err(|source| Fault::Folder { action: "list", path: folder.to_owned(), source })
 }
 
-/// Extracts the kernel's error: tempfile adds a path that our message already contains.
-fn plain(error: io::Error) -> io::Error {
-    match error
-        .get_ref()
-        .and_then(|inner| std::error::Error::source(inner))
-        .and_then(|inner| inner.downcast_ref::<io::Error>())
-    {
-        Some(inner) => inner.raw_os_error().map_or_else(|| inner.kind().into(), io::Error::from_raw_os_error),
-        None => error,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use rustix::process::geteuid;
 
     use super::*;
@@ -370,6 +365,19 @@ mod tests {
             assert!(ours.clear().is_err() && ours.open().is_err());
             drop(ours);
             assert_eq!(names(&path), ["mine"]);
+        }
+    }
+
+    #[test]
+    fn errors_of_creation_have_the_error_number_of_the_kernel() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let file = parent.path().join("file");
+        fs::write(&file, "").expect("a file");
+        for (place, number) in [(file, libc::ENOTDIR), (parent.path().join("none"), libc::ENOENT)] {
+            let fault = Workspace::inside(&place).expect_err("there is no folder");
+            let Fault::Folder { source, path, .. } = &fault else { panic!("{fault:?}") };
+            assert_eq!((source.raw_os_error(), path), (Some(number), &place));
+            assert!(!fault.to_string().contains("at path"), "{fault}");
         }
     }
 
@@ -405,6 +413,24 @@ mod tests {
         let small = std::thread::Builder::new().stack_size(64 << 10);
         let cleared = small.spawn(move || ours.clear().map(|()| names(ours.path()))).expect("a thread").join();
         assert_eq!(cleared.expect("it ends").expect("cleared"), [""; 0]);
+    }
+
+    #[test]
+    fn append_only_folders_are_refused_before_anything_is_created() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let attribute = |change: &str| {
+            let chattr = testkit::tool("chattr")?;
+            let ended = testkit::run(&chattr, parent.path(), &[change, "."]);
+            (ended.status == Some(0)).then_some(())
+        };
+        if attribute("+a").is_none() {
+            return testkit::skip!("the folder for temporary files cannot be made append-only");
+        }
+        let outcome = Workspace::inside(parent.path());
+        let found = names(parent.path());
+        attribute("-a").expect("it is an ordinary folder again");
+        assert!(matches!(&outcome, Err(Fault::AppendOnly(path)) if path == parent.path()), "{outcome:?}");
+        assert_eq!(found, [""; 0]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Reads files that others have written, up to a limit. Opening never blocks. Reading may block: it waits for a pipe's
-//! writer.
+//! Reads files that others have written, up to a limit. Opening never blocks, except for a FIFO that the user named.
+//! Reading may block: it waits for a pipe's writer.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use units::{Bytes, name};
 
 /// Maximum size of a file under /proc or /sys that is read. Attributes have at most a page; the list of ten thousand
@@ -18,6 +19,24 @@ pub fn open(path: &Path) -> io::Result<File> {
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     // Reads do wait for the writer of a pipe.
     rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
+}
+
+/// Opens a file that the user named. A FIFO without a writer is not at its end: this waits for one, and a signal ends
+/// the wait. A pipe without a name, as in `/dev/stdin`, had a writer from the beginning: without one, it is at its end.
+pub fn open_named(path: &Path) -> io::Result<File> {
+    let file = open(path)?;
+    let is_fifo = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::Fifo;
+    // PIPEFS_MAGIC in linux/magic.h: the file system of pipes without a name.
+    let has_name = rustix::fs::fstatfs(&file)?.f_type != 0x5049_5045;
+    if is_fifo && has_name {
+        // Ready once a writer has written or left. A FIFO that had no writer since it was opened is not ready.
+        let mut entry = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: the kernel reads and writes one entry, which lives until the call returns.
+        if unsafe { libc::poll(&raw mut entry, 1, -1) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
     Ok(file)
 }
 
@@ -76,5 +95,14 @@ mod tests {
         }
         assert_eq!(open(&pipe).and_then(|pipe| bytes(pipe, Bytes(4))).expect("it ends"), Some(Vec::new()));
         assert_eq!(text(&folder.path().join("none"), Bytes(4)).expect_err("none").kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn an_unnamed_pipe_without_a_writer_is_at_its_end() {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        drop(writer);
+        let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+        let all = open_named(Path::new(&path)).and_then(|pipe| bytes(pipe, Bytes(4)));
+        assert_eq!(all.expect("it ends"), Some(Vec::new()));
     }
 }

@@ -1,5 +1,7 @@
 //! Decisions about recorded machines: their /sys and /proc in a temporary folder.
 
+mod exports;
+
 use std::cell::Cell;
 use std::path::Path;
 
