@@ -141,6 +141,35 @@ fn records_without_a_tag_are_never_removed() {
     assert!(folder.path().join(".diskperf-verify-abc/d0").is_dir());
 }
 
+/// After a power cut, the records and the log are the only evidence.
+#[test]
+fn records_are_removed_only_if_they_or_their_directory_are_named() {
+    let _shared = with_others();
+    let folder = Cli::new();
+    let here = folder.path();
+    if !takes_tags(here) {
+        return skip!("the folder for temporary files takes no extended attributes");
+    }
+    let records = here.join(".diskperf-verify-abc");
+    standing(here, &[]).kill();
+    // Its tag has the inode number, which stays.
+    fs::rename(here.join(private(here).remove(0)), &records).expect("renamed");
+    // Without a path, leftovers of other programs on this machine are listed too.
+    let ended = Cli::in_folder(here).run(&["clean", "--dry-run"]);
+    assert_eq!((ended.status, ended.out.contains(".diskperf-verify-abc")), (Some(0), false), "{}", ended.out);
+    let stays = ".diskperf-verify-abc stays: verify --check needs its records; name its directory to remove it\n";
+    assert!(ended.err.contains(stays), "{}", ended.err);
+    for arguments in [&["."][..], &[".diskperf-verify-abc"], &[".", ".diskperf-verify-abc"]] {
+        let listed = listed(here, arguments);
+        assert!(listed.contains(".diskperf-verify-abc  records for verify --check, of process "), "{listed}");
+        assert_eq!(listed.lines().count(), 1, "{listed}");
+    }
+    // The command of the hints after `verify --check`.
+    let ended = Cli::in_folder(here).run(&["clean", ".", "--yes"]);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+    assert!(!records.exists());
+}
+
 /// Runs `clean` on a terminal with this input.
 fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> ProgramOutput {
     let mut command = testkit::command(&program());

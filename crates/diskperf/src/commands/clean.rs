@@ -7,7 +7,8 @@
 //!      if only its name is ours. clean reports these things, and those that it could not look at;
 //!   3. if you name paths, clean looks only at these: directories, kept images, and devices. Otherwise it looks at the
 //!      current directory, those of stored runs that were killed or kept something, and everything noted;
-//!   4. things that were kept on purpose are removed only if you name them;
+//!   4. things that were kept on purpose are removed only if you name them. Records of `verify --write` are removed
+//!      only if you name them or their directory;
 //!   5. clean shows the list, and you say yes, before anything is removed;
 //!   6. things that may be ours but have no tag are listed. They are removed only after a yes on a terminal; --yes is
 //!      not enough. They occur on file systems without extended attributes, after a copy, and if mkfs was killed before
@@ -175,11 +176,23 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
         images.extend(stored.images.iter().filter_map(|path| found.reached(path)));
     }
     for folder in &folders {
+        let is_named = named.folders.contains(folder);
+        if is_named
+            && is_of_verify(folder)
+            && let Some(left) = scan::find_leftover(folder)
+        {
+            found.add_file(left, true);
+            continue;
+        }
         match scan::find(folder) {
             Ok(listed) => {
-                // Images in a named directory may be named themselves: list them once.
-                let is_new = |left: &Leftover| !images.contains(&left.path);
-                listed.leftovers.into_iter().filter(is_new).for_each(|left| found.add_file(left, false));
+                // Images and records in a named directory may be named themselves: list them once.
+                let is_new = |left: &Leftover| !images.contains(&left.path) && !named.folders.contains(&left.path);
+                listed.leftovers.into_iter().filter(is_new).for_each(|left| {
+                    // 4
+                    let is_named = is_named && is_of_verify(&left.path);
+                    found.add_file(left, is_named);
+                });
                 let is_new = |untagged: &Untagged| !images.contains(&untagged.path);
                 listed.untagged.into_iter().filter(is_new).for_each(|untagged| found.add_untagged(untagged, false));
             }
@@ -270,8 +283,13 @@ impl Found {
 
     fn add_file(&mut self, left: Leftover, is_named: bool) {
         let kept = (left.kind == Kind::Image && !is_named).then_some("remove");
-        let shown = || Some(format!("it is the backing file of {}", shown_by(&left.path).first()?));
-        match why_it_stays(&left.owner, kept, shown) {
+        let obstacle = || {
+            if !is_named && is_of_verify(&left.path) {
+                return Some("verify --check needs its records; name its directory to remove it".to_owned());
+            }
+            Some(format!("it is the backing file of {}", shown_by(&left.path).first()?))
+        };
+        match why_it_stays(&left.owner, kept, obstacle) {
             Some(why) => self.stays.push(format!("{} stays: {why}", left.path.shown())),
             None => self.goes.push(Thing::File(left)),
         }
