@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use kernel::message;
 use kernel::sys::name::Shown;
+use kernel::{lacks_rights, message};
 use units::Exit;
 
 use crate::part_kind::Kind;
@@ -92,9 +92,12 @@ pub enum MachineFault {
 }
 
 impl MachineFault {
-    /// The exit status. Always `Usage`, because the user must change the file or the setting.
+    /// The exit status. `Usage` if the user must change the file or the setting.
     pub fn exit(&self) -> Exit {
-        Exit::Usage
+        match self {
+            MachineFault::Unreadable { source, .. } if lacks_rights(source) => Exit::Refused,
+            _ => Exit::Usage,
+        }
     }
 
     /// Returns the hint for the user.
@@ -113,6 +116,12 @@ impl MachineFault {
                 Some(near) => format!("did you mean {near}? Known: {}", known.join(", ")),
                 None => format!("known: {}, or a file of yours: ./mine.toml", known.join(", ")),
             },
+            MachineFault::Unreadable { source, .. } if lacks_rights(source) => {
+                "run as a user who may read it".to_owned()
+            }
+            MachineFault::Unreadable { source, .. } if is_of_another_form(source) => {
+                "name the file of a machine or part; machines/README.md shows its form".to_owned()
+            }
             MachineFault::Unreadable { .. } => "check the spelling; paths in a file begin at its folder".to_owned(),
             MachineFault::Syntax { .. } => "the file is TOML; machines/README.md shows its form".to_owned(),
             MachineFault::Missing { .. } => "give it, or begin with a part that has it: like = \"NAME\"".to_owned(),
@@ -173,6 +182,12 @@ impl MachineFault {
     }
 }
 
+/// Returns true if the file exists, but cannot be the file of a machine: it is too large, or no text.
+fn is_of_another_form(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, InvalidData, InvalidInput};
+    matches!(error.kind(), FileTooLarge | InvalidData | InvalidInput)
+}
+
 /// Returns the known word that was probably meant: at most two letters, or a third of them, differ.
 fn nearest<W: AsRef<str>>(word: &str, known: &[W]) -> Option<String> {
     let distance = |other: &str| strsim::damerau_levenshtein(word, other);
@@ -183,6 +198,23 @@ fn nearest<W: AsRef<str>>(word: &str, known: &[W]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// From errno.h: ENOENT, EPERM, EACCES.
+    #[test]
+    fn an_unreadable_file_has_the_hint_of_its_error() {
+        let spelling = "check the spelling; paths in a file begin at its folder";
+        let rights = "run as a user who may read it";
+        let form = "name the file of a machine or part; machines/README.md shows its form";
+        for (source, exit, hint) in [
+            (io::Error::from_raw_os_error(2), Exit::Usage, spelling),
+            (io::Error::from_raw_os_error(1), Exit::Refused, rights),
+            (io::Error::from_raw_os_error(13), Exit::Refused, rights),
+            (io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"), Exit::Usage, form),
+        ] {
+            let fault = MachineFault::Unreadable { path: "x".into(), source };
+            assert_eq!((fault.exit(), fault.hint().as_deref()), (exit, Some(hint)), "{fault}");
+        }
+    }
 
     #[test]
     fn only_similar_names_are_suggested() {
