@@ -161,9 +161,7 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
             let mut kept = Ok(());
             let scratch = scratch()?;
             let work = |case: Case| perform(&case, run, scratch.path(), &results);
-            test_jobs::side_by_side(queues, Vec::new(), work, |done| {
-                kept = std::mem::replace(&mut kept, Ok(())).and(done)
-            });
+            test_jobs::side_by_side(queues, work, |done| kept = std::mem::replace(&mut kept, Ok(())).and(done));
             kept?;
         }
     }

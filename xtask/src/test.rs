@@ -2,10 +2,10 @@
 //! that fails. Clippy and the build of the documentation run next to the tests, in the time in which the tests wait.
 //!
 //! Policy of the tests:
-//!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
-//!      Clippy and the build of the documentation run next to them;
+//!   1. three test files per processor run at once, because they wait more than they compute. The longest begin first;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Tests that boot guests, also one
-//!      at a time, and test files that only compute run next to these;
+//!      at a time, and test files that only compute run next to these. Clippy and the build of the documentation run
+//!      next to (1) and (2), and end before (3);
 //!   3. then tests that share the disks with no other, such as those that count what disks do, run one at a time. A
 //!      test file that computes in memory runs next to them;
 //!   4. at the end, tests that even a computation would disturb run one at a time;
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use crate::executables::{self, Built, TestFile};
 use crate::libtest::Totals;
 use crate::skipped_tests::{self, Run, Scope};
-use crate::test_jobs::{self, Build, Done, Job};
+use crate::test_jobs::{self, Done, Job};
 use crate::unprivileged::{self, Repetition};
 use crate::{bridge, guests, packages, process, tidy};
 
@@ -143,11 +143,10 @@ impl Results {
         tests.map(|test| Job::from_test(test, skips)).collect()
     }
 
-    /// Runs the jobs of each queue, with the given number of them at once, and the builds next to them. Fails if a job
-    /// fails.
-    fn run(&mut self, queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>) -> Result<(), String> {
+    /// Runs the jobs of each queue, with the given number of them at once. Fails if a job fails.
+    fn run(&mut self, queues: Vec<(Vec<Job>, usize)>) -> Result<(), String> {
         let mut failed = Vec::new();
-        test_jobs::run(queues, builds, |Done { name, took, cpu_s, output, totals, failure }| {
+        test_jobs::run(queues, |Done { name, took, cpu_s, output, totals, failure }| {
             println!("\n-- {name}: {}\n{output}", times(took, cpu_s));
             self.totals.passed += totals.passed;
             self.totals.failed += totals.failed;
@@ -256,12 +255,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
     let stripped = results.built.as_ref().map_or_else(|| Err("nothing is built".to_owned()), Built::stripped);
-    let mut checked = [Ok(()), Ok(())];
-    let build: Build = Box::new(|| checked = in_the_gaps(|| [clippy(), documentation()]));
-    // 1
-    let beside = results.run(vec![(jobs, at_once())], vec![build]);
-    // 2, 3, 4
-    let later = LATER.map(|turns| {
+    let group = |results: &mut Results, turns: &[Turn]| {
         let queue = |group: &Turn| {
             let mut jobs = results.jobs(&all, |test| turn(test) == *group);
             if let Ok(folder) = &stripped {
@@ -271,23 +265,31 @@ fn tests(results: &mut Results) -> Result<(), String> {
             }
             (jobs, 1)
         };
-        let queues = turns.iter().map(queue).collect();
-        results.run(queues, Vec::new())
+        results.run(turns.iter().map(queue).collect())
+    };
+    let [with_guests, later @ ..] = &LATER;
+    let (first, checked) = thread::scope(|scope| {
+        let checks = scope.spawn(|| in_the_gaps(|| [clippy(), documentation()]));
+        // 1, 2
+        let first = [results.run(vec![(jobs, at_once())]), group(results, with_guests)];
+        (first, checks.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
+    // 3, 4
+    let later: Vec<Result<(), String>> = later.iter().map(|turns| group(results, turns)).collect();
     let skipped = results.skipped_in(Scope::Everything, &all);
     if let Some(repetition) = repetition {
         let files = repetition.files().iter().map(TestFile::path).collect();
         results.skipped(Scope::Files(files), &repetition.skips()?);
     }
     // 5
-    let all = [stripped.map(drop), beside, skipped].into_iter().chain(checked).chain(later);
+    let all = [stripped.map(drop), skipped].into_iter().chain(first).chain(checked).chain(later);
     let failed: Vec<String> = all.filter_map(Result::err).collect();
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
 /// The number of test files that run at once (1).
 pub fn at_once() -> usize {
-    2 * thread::available_parallelism().map_or(1, usize::from)
+    3 * thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Moves the slowest test files to the front (1), by their display names: `kernel::images`, `cli without rights`.

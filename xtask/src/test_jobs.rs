@@ -4,7 +4,7 @@
 //!   1. the name of a job is printed when it begins, so that you can identify one that hangs. Its output is printed in
 //!      one piece when it has ended;
 //!   2. all jobs run, even if some fail;
-//!   3. queues run side by side, and builds next to them.
+//!   3. queues run side by side.
 
 use std::path::Path;
 use std::process::Command;
@@ -40,23 +40,19 @@ pub struct Done {
     pub failure: Option<String>,
 }
 
-/// Work that runs next to the queues.
-pub type Build<'a> = Box<dyn FnOnce() + Send + 'a>;
-
 /// Runs the jobs of each queue in order, with the given number of them at once, and passes each result to `ended`.
-pub fn run(queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>, ended: impl FnMut(Done)) {
+pub fn run(queues: Vec<(Vec<Job>, usize)>, ended: impl FnMut(Done)) {
     let work = |job: Job| {
         println!("   {} begins", job.name);
         job.run()
     };
-    side_by_side(queues, builds, work, ended);
+    side_by_side(queues, work, ended);
 }
 
 /// Does `work` on all members of each queue, in order and with the given number of them at once, and passes each result
 /// to `ended`.
 pub fn side_by_side<T: Send, R: Send>(
     queues: Vec<(Vec<T>, usize)>,
-    builds: Vec<Build>,
     work: impl Fn(T) -> R + Sync,
     ended: impl FnMut(R),
 ) {
@@ -64,9 +60,6 @@ pub fn side_by_side<T: Send, R: Send>(
         queues.into_iter().map(|(members, at_once)| (Mutex::new(members.into_iter()), at_once)).collect();
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        for build in builds {
-            scope.spawn(build);
-        }
         for (queue, at_once) in &queues {
             for _ in 0..*at_once {
                 let (sender, work) = (sender.clone(), &work);
@@ -127,7 +120,7 @@ mod tests {
             job("three", &line(3)),
         ];
         let mut done = Vec::new();
-        run(vec![(jobs, 2)], Vec::new(), |one| done.push(one));
+        run(vec![(jobs, 2)], |one| done.push(one));
         done.sort_by(|a, b| a.name.cmp(&b.name));
         let of = |name: &str| done.iter().find(|one| one.name == name).expect("it was run");
         assert_eq!(done.len(), 4);
@@ -149,21 +142,9 @@ mod tests {
             )
         };
         let mut failures = 0;
-        let mut run_all = |queues| run(queues, Vec::new(), |done| failures += u32::from(done.failure.is_some()));
+        let mut run_all = |queues| run(queues, |done| failures += u32::from(done.failure.is_some()));
         run_all(vec![(vec![wait("a", "b"), wait("b", "a")], 2)]);
         run_all(vec![(vec![wait("c", "d")], 1), (vec![wait("d", "c")], 1)]);
         assert_eq!(failures, 0);
-    }
-
-    #[test]
-    fn a_panicking_build_ends_and_its_panic_propagates() {
-        let broken: Build = Box::new(|| panic!("a mistake"));
-        let mut done = Vec::new();
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            side_by_side(vec![(vec![1, 2], 2)], vec![broken], |number| number * 10, |number| done.push(number));
-        }));
-        assert!(outcome.is_err());
-        done.sort_unstable();
-        assert_eq!(done, [10, 20]);
     }
 }
