@@ -397,19 +397,28 @@ impl Plan {
             return "the files of the command".to_owned();
         }
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
-        let endless = here.flat_map(|alternative| &alternative.row.program.phases).filter_map(|phase| {
+        let phases = here.flat_map(|alternative| {
+            let phases = &alternative.row.program.phases;
+            // All loads of a group run for the longest warm-up.
+            let warmup = phases.iter().filter_map(|phase| phase.warmup).max();
+            phases.iter().map(move |phase| (phase, warmup))
+        });
+        let endless = phases.filter_map(|(phase, warmup)| {
             let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
-            let is_endless = phase.changes() && phase.base == RateBase::Ops && over_and_over;
-            phase.within.filter(|_| is_endless).map(|time| (phase, time))
+            let is_random = phase.changes() && phase.base == RateBase::Ops && over_and_over;
+            // At the end of its file, a warm-up starts over.
+            let writes_again = warmup.is_some() && (phase.changes() || phase.unit.first == OpKind::Write);
+            let time = phase.within.filter(|_| is_random || writes_again)?;
+            Some((phase, (time, warmup.unwrap_or_default())))
         });
         // A test without a rate may write the most.
-        let Some((phase, time)) = endless.min_by_key(|(phase, _)| phase.steps.is_paced()) else {
+        let Some((phase, (time, warmup))) = endless.min_by_key(|(phase, _)| phase.steps.is_paced()) else {
             return self.most_writes_in_words(target);
         };
         let most = if phase.steps.is_paced() { "as much as the rate allows" } else { "as much as it can" };
         match time == Time::FOREVER.0 {
             true => format!("{most} until Ctrl-C"),
-            false => format!("{most} in {} a round", time + phase.warmup.unwrap_or_default()),
+            false => format!("{most} in {} a round", time + warmup),
         }
     }
 
@@ -480,7 +489,7 @@ fn prepared(prepare: &Stream) -> u64 {
 
 /// Bytes that a phase writes, if its program has this space.
 fn worked(phase: &Phase, space: u64) -> u64 {
-    // A warm-up may write everything, too.
+    // A warm-up may write everything, too. If it starts over, its time limits it, and not its bytes.
     let times = if phase.warmup.is_some() { 2 } else { 1 };
     let once = match (phase.base, phase.unit.first) {
         (RateBase::Bytes, _) if phase.changes() => phase.amount,

@@ -366,16 +366,17 @@ fn perform_phase<W: World>(
     }))
 }
 
-/// Runs the steps of a phase for this time, and makes its data durable. Their results do not count. If a program fails,
-/// returns the tallies.
+/// Runs the steps of a phase for this time, makes its data durable, and removes the files that the steps create. Their
+/// results do not count. If a program fails, returns the tallies.
 fn warm_up<W: World>(world: &mut W, phase: &Phase, time: Nanos) -> Result<Result<(), Vec<Tally>>, W::Fault> {
     let recorder = || Timed::new(phase.unit).within(Some(time));
     let (spans, recorders) = run_with(world, &phase.steps.warming(time), recorder)?;
     let Split { mut tallies, .. } = split(recorders, &spans);
     // Sync the data of the warm-up now, so that the measured syncs do not write them.
-    for syncs in [&phase.data, &phase.durable].into_iter().filter(|syncs| !syncs.is_empty()) {
+    let removal = phase.removal();
+    for stream in [&phase.data, &phase.durable, &removal].into_iter().filter(|stream| !stream.is_empty()) {
         if !failed(&tallies) {
-            tallies = run_stream(world, syncs)?.1;
+            tallies = run_stream(world, stream)?.1;
         }
     }
     Ok(if failed(&tallies) { Err(tallies) } else { Ok(()) })

@@ -7,7 +7,8 @@
 //!   3. The counters of the machine and of the devices count the whole group. A load gets those that may explain its
 //!      waits only if it ran for nearly the whole time. Otherwise they describe another time.
 //!   4. The page cache has one state for all files: the first of warm, cold and dropped that a load wants.
-//!   5. If a load has a warm-up, all loads first run for the longest warm-up without being measured.
+//!   5. If a load has a warm-up, all loads first run for the longest warm-up without being measured. Then the files
+//!      that they created are removed: the loads create them again.
 
 use stats::Times;
 use units::Nanos;
@@ -101,8 +102,13 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
         let streams = (0..loads.len()).map(|index| program.warmup_of(index, time)).collect();
         let (spans, recorders) =
             run_each(world, streams, |index| Timed::new(program.phases[loads[index]].unit).within(Some(time)))?;
-        let Split { tallies, .. } = split(recorders, &spans);
-        if tallies.iter().any(|tally| tally.failure.is_some()) {
+        let Split { mut tallies, .. } = split(recorders, &spans);
+        let failed = |tallies: &[Tally]| tallies.iter().any(|tally| tally.failure.is_some());
+        let removals: Vec<Stream> = (0..loads.len()).map(|index| program.removal_of(index)).collect();
+        if !failed(&tallies) && !removals.iter().all(Stream::is_empty) {
+            tallies = run_each(world, removals, |_| Tally::default())?.1;
+        }
+        if failed(&tallies) {
             return Ok(Err(tallies));
         }
     }

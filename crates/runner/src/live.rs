@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stats::{INTERVAL, Latencies};
+use units::Nanos;
 
 /// Bits of a latency that are distinguished below its highest one. Chosen: three digits of a time need a bucket of
 /// less than 1 %.
@@ -16,6 +17,9 @@ const ROW: usize = 1 << BITS;
 
 /// Buckets for all numbers of 64 bits: a row for the numbers below 128, and one for each further power of two.
 const BUCKETS: usize = ROW * (u64::BITS - BITS + 1) as usize;
+
+/// The value of `Live::began` before a measured stream has begun.
+const NOT_YET: u64 = u64::MAX;
 
 /// The finished intervals of all streams, added up since the program started.
 #[derive(Debug)]
@@ -28,8 +32,10 @@ pub struct Live {
     intervals: AtomicU64,
     /// Streams that run now.
     streams: AtomicU64,
-    /// True if a measured stream has begun.
-    begun: AtomicBool,
+    /// The start of the time in `began`.
+    created: Instant,
+    /// Nanoseconds until the first measured stream began; `NOT_YET` before that.
+    began: AtomicU64,
     /// True if the running phase is to end early. Its result counts nevertheless.
     enough: Arc<AtomicBool>,
 }
@@ -41,7 +47,8 @@ impl Default for Live {
             bytes: AtomicU64::new(0),
             intervals: AtomicU64::new(0),
             streams: AtomicU64::new(0),
-            begun: AtomicBool::new(false),
+            created: Instant::now(),
+            began: AtomicU64::new(NOT_YET),
             enough: Arc::default(),
         }
     }
@@ -61,13 +68,18 @@ impl Live {
     /// A stream begins. It has ended when the returned value is dropped.
     pub(crate) fn begin(&'static self) -> LiveStream {
         self.streams.fetch_add(1, Ordering::Relaxed);
-        self.begun.store(true, Ordering::Relaxed);
+        self.began.fetch_min(self.created.elapsed().as_nanos() as u64, Ordering::Relaxed);
         LiveStream(self)
     }
 
     /// True if anything was measured: a stream has begun.
     pub fn has_begun(&self) -> bool {
-        self.begun.load(Ordering::Relaxed)
+        self.began.load(Ordering::Relaxed) != NOT_YET
+    }
+
+    /// The time since the first measured stream began. Zero before that.
+    pub fn measured_for(&self) -> Nanos {
+        Nanos((self.created.elapsed().as_nanos() as u64).saturating_sub(self.began.load(Ordering::Relaxed)))
     }
 
     /// The figures now.
@@ -185,7 +197,7 @@ fn percentile(counts: &[u64], units: u64, percent: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use units::Nanos;
+    use std::thread;
 
     use super::*;
 
@@ -231,6 +243,20 @@ mod tests {
         assert_eq!(one.per_second, 100.0);
         drop(streams);
         assert!(now.runs() && !live.snapshot().runs());
+    }
+
+    #[test]
+    fn the_measured_time_counts_from_the_first_stream() {
+        let live: &'static Live = Box::leak(Box::default());
+        thread::sleep(Duration::from_millis(2));
+        assert_eq!((live.has_begun(), live.measured_for()), (false, Nanos::ZERO));
+        drop(live.begin());
+        let began = Instant::now();
+        thread::sleep(Duration::from_millis(2));
+        // A second stream does not change it.
+        let _second = live.begin();
+        let waited = began.elapsed().as_nanos() as u64;
+        assert!(live.has_begun() && live.measured_for() >= Nanos(waited));
     }
 
     #[test]

@@ -191,6 +191,9 @@ fn of_command(reason: Reason) -> Option<&'static str> {
         Reason::Overdue => "use a longer --timeout, or give it less work",
         Reason::NotFound => "check whether the run or --prepare removed it",
         Reason::Denied => "chmod +x makes a file executable; a file system mounted with noexec runs none",
+        // EAGAIN: fork(2) reached a limit.
+        Reason::Errno(11) => "check the process limits: ulimit -u, and pids.max of this control group",
+        Reason::Errno(number) => return Errno(number).hint(),
         _ => return None,
     })
 }
@@ -221,5 +224,8 @@ mod tests {
         assert_eq!(hint(Op::Syncfs, Reason::Errno(5)), hint(Op::Syncfs, Reason::Io));
         assert!(hint(Op::Syncfs, Reason::Io).is_some());
         assert_eq!(hint(command, Reason::Io), None);
+        // EAGAIN, EMFILE
+        assert!(hint(command, Reason::Errno(11)).is_some_and(|hint| hint.contains("ulimit -u")));
+        assert!(hint(command, Reason::Errno(24)).is_some_and(|hint| hint.contains("ulimit -n")));
     }
 }

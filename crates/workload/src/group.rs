@@ -68,6 +68,18 @@ impl Program {
         made_durable(phase, phase.steps.of_program(number).warming(time))
     }
 
+    /// Removes the file of the world's program `index` after its warm-up (see [`Phase::removal`]).
+    pub fn removal_of(&self, index: usize) -> Stream {
+        let phase = &self.phases[self.load_of(index).0];
+        let removal = phase.removal();
+        if removal.is_empty() || !phase.changes() {
+            return removal;
+        }
+        // The warm-up has opened the file again.
+        let close = core::iter::once(Op::Close { handle: AGAIN });
+        Stream::from_ops(close.chain(removal.opening().iter().copied()).collect())
+    }
+
     /// The steps of the world's program `index`. They begin at the start of its load. If the load changes anything, the
     /// file is opened again at the end, and then made durable. The rest of the file system is not: it has the data of
     /// the other loads.
@@ -103,7 +115,7 @@ mod tests {
     use crate::access::sizes::Sizes;
     use crate::op::OpKind;
     use crate::programs::load::{Load, Pattern};
-    use crate::step::Step;
+    use crate::step::{Step, Steps};
 
     /// A log that starts 5 ns after two readers.
     fn group() -> Program {
@@ -135,12 +147,19 @@ mod tests {
         let ending = [OpKind::Open, OpKind::Fdatasync, OpKind::Fsync, OpKind::FsyncDirectory];
         assert_eq!([*open, *data, *file, *directory], ending);
         // The warm-up, too: the measured syncs must not write its data.
-        let steps: Vec<Step> = group().warmup_of(2, Nanos::from_secs(1)).collect();
-        let last: Vec<OpKind> = steps[steps.len() - 4..]
-            .iter()
-            .filter_map(|step| if let Step::Op(op) = step { Some(op.kind()) } else { None })
-            .collect();
-        assert_eq!(last, ending);
+        let mut warmup = group().warmup_of(2, Nanos::from_secs(1));
+        assert!(matches!(warmup.nth(1), Some(Step::Op(Op::WriteAt { .. }))));
+        warmup.curtail();
+        let kinds = |steps: Stream| -> Vec<OpKind> {
+            steps.filter_map(|step| if let Step::Op(op) = step { Some(op.kind()) } else { None }).collect()
+        };
+        assert_eq!(kinds(warmup), ending);
+        // Both handles are closed, so that the blocks are freed before the measurement.
+        let removal = group().removal_of(2);
+        assert_eq!(removal.opening()[..2], [AGAIN, Handle::new(0)].map(|handle| Op::Close { handle }));
+        let removing = [OpKind::Close, OpKind::Close, OpKind::Unlink, OpKind::Syncfs];
+        assert_eq!(kinds(removal), removing);
+        assert!(group().removal_of(0).is_empty(), "the readers keep their files");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Programs: named sequences of phases. Each phase has its own clocks and its own cell.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -9,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::cache_state::Cache;
-use crate::op::OpKind;
+use crate::op::{Directory, Op, OpKind};
 use crate::recorder::Tally;
-use crate::step::Steps;
+use crate::step::{Issue, Steps};
 use crate::stream::Stream;
 
 /// A program: its preparation and its measured phases. The world removes the files that it leaves.
@@ -156,6 +157,27 @@ impl Phase {
     /// Returns whether the phase changes anything that must be made durable.
     pub fn changes(&self) -> bool {
         !self.durable.is_empty()
+    }
+
+    /// Removes the files that the steps create, after they ran as a warm-up. Otherwise the measured steps would begin
+    /// with the truncation of full files. Each file is closed first, because an open file keeps its blocks. Empty if
+    /// the steps create no file in the program's folder: files of the user are never removed.
+    pub fn removal(&self) -> Stream {
+        // Without I/O, there are no files.
+        if self.steps.issue() == Issue::Null {
+            return Stream::empty();
+        }
+        let removed = self.steps.opening().iter().flat_map(|op| match *op {
+            Op::Create { name, handle, .. } if name.directory != Directory::GIVEN => {
+                vec![Op::Close { handle }, Op::Unlink { name }]
+            }
+            _ => Vec::new(),
+        });
+        let mut ops: Vec<Op> = removed.collect();
+        if !ops.is_empty() {
+            ops.push(Op::Syncfs);
+        }
+        Stream::from_ops(ops)
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Stream {
     delay: Option<Nanos>,
     /// True if the next accesses may start at once: the body has begun, has no pacing, and no sync is due.
     is_ready: bool,
+    /// The opening and the body that follow when the body has ended, if the stream starts over.
+    again: Option<Box<(vec::IntoIter<Op>, Body)>>,
 }
 
 /// Syncs between the writes of the body.
@@ -82,6 +84,7 @@ impl Stream {
             programs,
             delay: None,
             is_ready: false,
+            again: None,
         }
     }
 
@@ -168,14 +171,32 @@ impl Stream {
     }
 
     /// The stream as it runs before a measurement, for this time. Its random places differ from those of the
-    /// measurement.
+    /// measurement. At the end of the file it starts over, until it is curtailed or its schedule ends.
     pub fn warming(&self, time: Nanos) -> Stream {
         let mut stream = self.clone();
         if let Body::Accesses(accesses) = &mut stream.body {
             accesses.reseed(WARM_UP, true);
         }
         stream.ends_at(time);
+        assert!(!stream.opening.as_slice().is_empty(), "a stream that opens a file");
+        // A body without ops would start over forever.
+        let has_ops = stream.body.clone().next().is_some();
+        stream.again = has_ops.then(|| Box::new((stream.opening.clone(), stream.body.clone())));
         stream
+    }
+
+    /// The step after the end of the body: the first one of a stream that starts over, or else a closing op. A stream
+    /// that was curtailed, or whose schedule has ended, has `Body::Empty` and does not start over.
+    #[cold]
+    fn end(&mut self) -> Option<Step> {
+        if let Some(again) = &self.again
+            && !matches!(self.body, Body::Empty)
+        {
+            (self.opening, self.body) = (**again).clone();
+            self.is_ready = false;
+            return self.open_next();
+        }
+        self.closing.next().map(Step::Op)
     }
 
     /// Ends the body at this time, if the stream has a schedule.
@@ -294,7 +315,7 @@ impl Iterator for Stream {
         {
             self.count_writes(1);
         }
-        step.or_else(|| self.closing.next().map(Step::Op))
+        step.or_else(|| self.end())
     }
 }
 

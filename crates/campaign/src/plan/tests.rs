@@ -68,17 +68,28 @@ fn loads_write_what_the_rounds_leave_of_the_users_limit() {
 
 #[test]
 fn endless_writes_are_announced_with_their_time_or_their_rate() {
+    let words = |loads: &[Load]| {
+        let row = |load: &Load| Row::new(load.program(1 << 20, 1), OPS_PER_SEC);
+        let alternatives = loads.iter().map(|load| Alternative { targets: vec![0], row: row(load) });
+        Plan { alternatives: alternatives.collect(), ..plan() }.writes_in_words(0)
+    };
+    let load = |pattern, time, warmup| Load { warmup, ..Load::new(pattern, workload::Sizes::all(4096), time) };
+    let warmup = Some(Nanos::from_secs(5));
     let said = |loads: &[(Nanos, Option<u32>)]| {
-        let alternative = |(time, rate): &(Nanos, Option<u32>)| {
+        let load = |(time, rate): &(Nanos, Option<u32>)| {
             let rate = rate.map(|rate| (Rates::All(rate), Arrivals::Constant));
-            let warmup = Some(Nanos::from_secs(5));
-            let load = Load { rate, warmup, ..Load::new(Pattern::RandomWrite, workload::Sizes::all(4096), *time) };
-            Alternative { targets: vec![0], row: Row::new(load.program(1 << 20, 1), OPS_PER_SEC) }
+            Load { rate, ..load(Pattern::RandomWrite, *time, warmup) }
         };
-        Plan { alternatives: loads.iter().map(alternative).collect(), ..plan() }.writes_in_words(0)
+        words(&loads.iter().map(load).collect::<Vec<Load>>())
     };
     let (forever, short) = (Time::FOREVER.0, Nanos::from_secs(2));
     assert_eq!(said(&[(forever, None)]), "as much as it can until Ctrl-C");
     assert_eq!(said(&[(short, Some(100))]), "as much as the rate allows in 7.00 s a round");
     assert_eq!(said(&[(short, Some(100)), (short, None)]), "as much as it can in 7.00 s a round");
+    // A warm-up writes its file again until its time has passed.
+    for pattern in [Pattern::Write, Pattern::Commit] {
+        assert_eq!(words(&[load(pattern, short, warmup)]), "as much as it can in 7.00 s a round", "{pattern:?}");
+        assert!(words(&[load(pattern, short, None)]).starts_with("up to "), "{pattern:?}");
+    }
+    assert!(words(&[load(Pattern::Read, short, warmup)]).starts_with("up to "), "only the file itself");
 }

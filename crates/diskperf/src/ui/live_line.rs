@@ -7,7 +7,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use campaign::fit::duration_words::about;
-use campaign::rounds::deadline::since;
 use runner::live::Live;
 
 use crate::ui::live_figures::LatestSeconds;
@@ -38,7 +37,7 @@ impl LiveLine {
     pub fn start(live: &'static Live, line: Arc<StatusLine>, frame: Frame) -> LiveLine {
         let (ended, receiver) = mpsc::channel();
         let show = move || {
-            let (mut seconds, mut before, mut began) = (LatestSeconds::default(), live.snapshot(), None);
+            let (mut seconds, mut before) = (LatestSeconds::default(), live.snapshot());
             let mut looked = Instant::now();
             while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(SECOND) {
                 let now = live.snapshot();
@@ -49,13 +48,12 @@ impl LiveLine {
                     before = now;
                     continue;
                 }
-                let began = *began.get_or_insert_with(Instant::now);
                 seconds.add(now.since(&before, ago));
                 before = now;
                 if let Some((figures, spark)) = seconds.text() {
                     let rest = match &frame.rest {
                         Some(rest) => format!(" ({rest})"),
-                        None => format!(" ({}, Ctrl-C ends it)", about(since(began))),
+                        None => format!(" ({}, Ctrl-C ends it)", about(live.measured_for())),
                     };
                     let test = format!("{}: {figures}", frame.test);
                     line.say_parts(&[(&test, false), (&spark, true), (&rest, false)]);

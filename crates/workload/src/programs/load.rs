@@ -438,6 +438,54 @@ mod tests {
         assert_eq!(syncs, [4, 8]);
     }
 
+    /// Two blocks of a file, read over and over.
+    #[test]
+    fn a_warm_up_starts_over_at_the_end_of_the_file_until_its_time_has_passed() {
+        let second = Nanos::from_secs(1);
+        let read = Load { pattern: Pattern::Read, ..LOAD };
+        let measured = read.program(8192, 1).phases[0].steps.clone();
+        let pass: Vec<Step> = measured.clone().collect();
+        assert_eq!(pass.len(), 3, "an open and two reads: the measured stream ends with its file");
+        let mut warmup = measured.warming(second);
+        let mut begun: Vec<Step> = Vec::new();
+        while begun.len() < 7 {
+            // As a world takes them.
+            begun.extend(warmup.next_positioned().map(|io| Step::Op(io.into())).or_else(|| warmup.next()));
+        }
+        assert_eq!(begun, pass.iter().cycle().take(7).copied().collect::<Vec<Step>>());
+        warmup.curtail();
+        assert_eq!(warmup.next(), None);
+        // Nothing to read: the file is not opened forever.
+        let nothing = Load { sizes: Sizes::all(8192), ..read }.program(4096, 1);
+        assert_eq!(nothing.phases[0].steps.warming(second).count(), 1);
+        // The file of a commit does not grow: each pass creates it again.
+        let commit = Load { pattern: Pattern::Commit, ..LOAD }.program(8192, 1).phases[0].steps.warming(second);
+        let creates = commit.take(11).filter(|step| matches!(step, Step::Op(Op::Create { .. }))).count();
+        assert_eq!(creates, 3, "after two commits each");
+        // A schedule ends with the time, here in the second pass.
+        let paced = Load { rate: Some((Rates::All(1_000), Arrivals::Constant)), ..read }.program(8192, 1);
+        let steps: Vec<Step> = paced.phases[0].steps.warming(Nanos::from_millis(3)).collect();
+        let reads = steps.iter().filter(|step| matches!(step, Step::Op(Op::ReadAt { .. }))).count();
+        assert_eq!((reads, steps.last()), (3, Some(&Step::At(Nanos::from_millis(3)))));
+    }
+
+    #[test]
+    fn only_files_that_a_warm_up_created_are_removed_after_it() {
+        let removal = |load: Load| load.program(1 << 20, 1).phases[0].removal();
+        for pattern in [Pattern::Write, Pattern::Commit] {
+            let load = Load { pattern, ..LOAD };
+            let removed: Vec<Step> = removal(load).collect();
+            let name = Name::root(0);
+            assert_eq!(removed, [Op::Close { handle: FILE }, Op::Unlink { name }, Op::Syncfs].map(Step::Op));
+            assert!(load.given(1 << 20, 1).phases[0].removal().is_empty(), "the user's file");
+            assert!(removal(Load { queue: Queue::Null, ..load }).is_empty(), "no file was created");
+        }
+        assert!(removal(Load { pattern: Pattern::Write, stride: Some(16384), ..LOAD }).is_empty());
+        for pattern in [Pattern::Read, Pattern::RandomRead, Pattern::RandomWrite] {
+            assert!(removal(Load { pattern, ..LOAD }).is_empty(), "{pattern:?}");
+        }
+    }
+
     fn ops(program: &Program) -> impl Iterator<Item = Op> {
         program.phases[0].steps.clone().filter_map(|step| if let Step::Op(op) = step { Some(op) } else { None })
     }

@@ -80,6 +80,8 @@ fn ctrl_c_ends_a_test_without_an_end_and_keeps_its_result() {
     let ended = ended_by_ctrl_c(&cli, &["--store", store]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.out.contains("randread") && !ended.out.contains("interrupted"), "{}", ended.out);
+    // The first figures are those of a whole second.
+    assert!(!["ns", "us", "ms"].iter().any(|unit| ended.err.contains(&format!(" {unit}, Ctrl-C"))), "{}", ended.err);
     assert!(ended.err.contains("stored as "), "{}", ended.err);
     let shown = cli.well(&["show", "last", "--json", "--store", store]);
     let document: Value = serde_json::from_str(&shown.out).expect("a document");

@@ -19,7 +19,7 @@ fn a_warm_up_is_not_measured() {
     assert_eq!((&read["measured"], &read["parameters"]["warmup_ns"]), (&true.into(), &50_000_000.into()), "{read:#}");
     assert_ne!(read["state"]["cache"], "cold", "the warm-up has read the file");
     // The round has the operations of one pass over the file: those of the warm-up do not count.
-    let write = cell(&cli, "write --bs 64KiB --size 1MiB --time 10s --warmup 1s");
+    let write = cell(&cli, "write --bs 64KiB --size 1MiB --time 60s --warmup 100ms");
     assert_eq!((&write["rounds"][0]["ops"], &write["rounds"][0]["bytes"]), (&16.into(), &(1 << 20).into()));
     let job = "together = true\n[[load]]\npattern = 'write'\nbs = '64KiB'\nsize = '1MiB'\nwarmup = '50ms'\n\
                time = '60s'\n[[load]]\npattern = 'commit'\nsize = '64KiB'\ntime = '60s'\n";
