@@ -10,7 +10,7 @@
 //!
 //! A store that is created under sudo belongs to the calling user, wherever it is.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -82,18 +82,30 @@ fn users() -> io::Result<String> {
 
 /// Returns the default path of the store; `None` if there is no home.
 pub fn default_path(environment: &UserEnvironment) -> Option<PathBuf> {
-    let absolute = |path: &OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
-    let in_home = |home: PathBuf| home.join(".local/share");
     // 1
-    let data = environment.data_home.as_ref().and_then(absolute);
-    // 2
-    let data = data.or_else(|| match environment.owner() {
-        Some(owner) => environment.home_of(owner.user).map(in_home),
-        // 3
-        None => environment.home.as_ref().and_then(absolute).map(in_home),
-    });
+    let data = data_home(environment).or_else(|| Some(home(environment)?.join(".local/share")));
     // 4
     Some(data?.join("diskperf").join(NAME))
+}
+
+/// Returns the home that contains the default path; `None` if there is no home, or if `XDG_DATA_HOME` names the folder.
+/// The home may be missing.
+pub fn home(environment: &UserEnvironment) -> Option<PathBuf> {
+    match environment.owner() {
+        _ if data_home(environment).is_some() => None,
+        // 2
+        Some(owner) => environment.home_of(owner.user),
+        // 3
+        None => environment.home.as_deref().and_then(absolute),
+    }
+}
+
+fn data_home(environment: &UserEnvironment) -> Option<PathBuf> {
+    environment.data_home.as_deref().and_then(absolute)
+}
+
+fn absolute(path: &OsStr) -> Option<PathBuf> {
+    Some(PathBuf::from(path)).filter(|path| path.is_absolute())
 }
 
 #[cfg(test)]
@@ -129,6 +141,10 @@ mod tests {
         ] {
             assert_eq!(place(&environment(data_home, home, sudo)).as_deref(), expected, "{data_home:?} {home:?}");
         }
+        let home = |data_home, sudo| home(&environment(data_home, Some("/root"), sudo));
+        assert_eq!(home(None, None), Some("/root".into()));
+        assert_eq!(home(Some("relative"), sudo), Some("/home/mary".into()));
+        assert_eq!(home(Some("/data"), sudo), None);
         let anybody = UserEnvironment { is_root: false, ..environment(None, Some("/home/eve"), sudo) };
         assert_eq!(place(&anybody).as_deref(), Some("/home/eve/.local/share/diskperf/store.sqlite"));
     }

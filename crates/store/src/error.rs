@@ -17,6 +17,14 @@ pub enum StoreError {
     /// The folder in which a store is to be created does not exist.
     #[error("there is no folder {} for the results database", .0.shown())]
     NoFolder(PathBuf),
+    /// This user may not create a folder of the default path.
+    #[error("cannot create the folder {} for the results database: {}", .path.shown(), message_with_name(source))]
+    FolderDenied {
+        /// The folder.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// Another process has locked the store for longer than we wait.
     #[error("another process has locked the results database {}", .0.shown())]
     Locked(PathBuf),
@@ -107,7 +115,7 @@ impl StoreError {
             | StoreError::NoFolder(_)
             | StoreError::UnknownRun { .. }
             | StoreError::Ambiguous { .. } => Exit::Usage,
-            StoreError::ReadOnly(_) | StoreError::Denied(_) => Exit::Refused,
+            StoreError::FolderDenied { .. } | StoreError::ReadOnly(_) | StoreError::Denied(_) => Exit::Refused,
             StoreError::Locked(_)
             | StoreError::Foreign { .. }
             | StoreError::Newer { .. }
@@ -126,9 +134,11 @@ impl StoreError {
             StoreError::Missing(_) => "check the spelling of --store; diskperf run quick makes one".to_owned(),
             StoreError::NoFolder(_) => "create the folder, or use another --store".to_owned(),
             StoreError::Locked(_) => "wait until that process ends, or use another --store".to_owned(),
-            StoreError::ReadOnly(_) | StoreError::Denied(_) | StoreError::Io { .. } | StoreError::Sql { .. } => {
-                "use another --store PATH, or none: diskperf run quick --no-store".to_owned()
-            }
+            StoreError::FolderDenied { .. }
+            | StoreError::ReadOnly(_)
+            | StoreError::Denied(_)
+            | StoreError::Io { .. }
+            | StoreError::Sql { .. } => "use another --store PATH, or none: diskperf run quick --no-store".to_owned(),
             StoreError::Foreign { .. } => "use another file with --store; this one was not changed".to_owned(),
             StoreError::Newer { .. } => "use the diskperf that wrote it, or another file with --store".to_owned(),
             StoreError::Corrupt { path, .. } => {
@@ -165,6 +175,16 @@ impl StoreError {
             }
             Some(ErrorCode::DiskFull) => StoreError::Full(path),
             _ => StoreError::Sql { path, source },
+        }
+    }
+
+    /// Converts an error of the operating system about a folder that could not be created.
+    pub(crate) fn folder(path: &Path, source: io::Error) -> StoreError {
+        match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                StoreError::FolderDenied { path: path.to_owned(), source }
+            }
+            _ => StoreError::io("create", path, source),
         }
     }
 
@@ -218,5 +238,17 @@ mod tests {
             assert_eq!((io(READ, number).exit(), io("write", number).exit()), (status, status), "{number}");
         }
         assert_eq!(StoreError::Missing("x".into()).exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_created_is_named_as_a_folder() {
+        let folder = |number| StoreError::folder(Path::new("/root/.local"), io::Error::from_raw_os_error(number));
+        // Numbers from errno.h: EACCES, EROFS, ENOSPC, ENOTDIR.
+        for (number, status) in [(13, Exit::Refused), (30, Exit::Refused), (28, Exit::Failed), (20, Exit::Failed)] {
+            let error = folder(number);
+            assert!(error.exit() == status && error.to_string().contains(" /root/.local"), "{error}");
+        }
+        let denied = "cannot create the folder /root/.local for the results database: Permission denied (EACCES)";
+        assert_eq!(folder(13).to_string(), denied);
     }
 }

@@ -27,7 +27,7 @@ mod trace_blob;
 mod traces;
 mod write;
 
-pub use default_path::{Owner, UserEnvironment, default_path};
+pub use default_path::{Owner, UserEnvironment, default_path, home};
 pub use delete::Doomed;
 pub use error::StoreError;
 pub use new_trace::NewTrace;

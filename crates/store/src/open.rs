@@ -72,9 +72,12 @@ impl Store {
         let Some(folder) = path.parent() else { return Ok(()) };
         let mut missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         let there = missing.last().map_or(Some(folder), |missing| missing.parent()).unwrap_or(Path::new("/"));
-        let mut open = File::open(there).map_err(|source| StoreError::io("open", there, source))?;
+        let mut open = File::open(there).map_err(|source| match missing.last() {
+            Some(first) => StoreError::folder(first, source),
+            None => StoreError::io("open", there, source),
+        })?;
         while let Some(folder) = missing.pop() {
-            open = made_in(&open, folder, owner).map_err(|source| StoreError::io("create", folder, source))?;
+            open = made_in(&open, folder, owner).map_err(|source| StoreError::folder(folder, source))?;
         }
         narrow(&open, 0o700, owner).map_err(|source| StoreError::io("restrict access to", folder, source))?;
         for suffix in ["", "-wal", "-shm"] {

@@ -5,14 +5,15 @@
 //!   2. `DISKPERF_STORE`, if it is set and not empty; `none` means no database;
 //!   3. the usual place (`store::default_path`), the only one whose folder is created.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::Args;
 use kernel::observe::mount::is_under_dev;
 use kernel::{PathFault, ProcessIdentity};
 use stats::Document;
-use store::{LAST, Listed, RunState, Store, UserEnvironment, default_path};
+use store::{LAST, Listed, RunState, Store, UserEnvironment, default_path, home};
 
 use super::inputs;
 use crate::error::{Error, RunsError};
@@ -141,6 +142,20 @@ impl Choice {
 }
 
 impl StoreArguments {
+    /// The database that the words of a command line name. They need not be a valid command line.
+    pub fn named_in(words: &[OsString]) -> StoreArguments {
+        let mut path = None;
+        let mut own = words.iter().take_while(|word| *word != "--");
+        while let Some(word) = own.next() {
+            if word == "--store" {
+                path = own.next().map(PathBuf::from);
+            } else if let Some(attached) = word.as_bytes().strip_prefix(b"--store=") {
+                path = Some(OsStr::from_bytes(attached).into());
+            }
+        }
+        StoreArguments { path }
+    }
+
     /// Opens the database for writing, and creates it if it is missing. `None` if nothing is to be stored.
     pub fn to_write(&self) -> Result<Option<Store>, Error> {
         let environment = UserEnvironment::here();
@@ -154,7 +169,13 @@ impl StoreArguments {
             }
             Choice::Named(path) => Some(Store::open(&path, owner)?),
             Choice::Usual(path) => {
-                Store::make_folder(&path, owner)?;
+                match Store::make_folder(&path, owner) {
+                    // A user of a service or container often has a home that does not exist: HOME=/nonexistent.
+                    Err(_) if home(&environment).is_some_and(|home| !home.is_dir()) => {
+                        return Err(RunsError::NowhereToStore.into());
+                    }
+                    made => made?,
+                }
                 Some(Store::open(&path, owner)?)
             }
             Choice::Nowhere => return Err(RunsError::NowhereToStore.into()),
@@ -233,6 +254,19 @@ mod tests {
         let refused = arguments.to_write().expect_err("it is refused");
         assert_eq!(refused.to_string(), format!("there is no device {name}; nothing was created"));
         assert!(!PathBuf::from(name).exists());
+    }
+
+    #[test]
+    fn the_store_option_is_found_in_any_words() {
+        let named = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            StoreArguments::named_in(&words).path
+        };
+        assert_eq!(named("d show --store a --format"), Some("a".into()));
+        assert_eq!(named("d show --store=a=b"), Some("a=b".into()));
+        for line in ["d show", "d show --store", "d run --no-store . -- x --store a"] {
+            assert_eq!(named(line), None, "{line}");
+        }
     }
 
     #[test]
