@@ -82,6 +82,8 @@ pub enum CampaignError {
     OnlyRead { path: PathBuf, preset: &'static str },
     #[error("{preset} has no test {name}")]
     UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
+    #[error("{name} is the sum of workloads that run at the same time, and not a test")]
+    SumIsNoTest { name: String, known: Vec<&'static str> },
     #[error("--size {size}: the tests of this preset go up to {most}")]
     LargeSize { size: Bytes, most: Bytes },
     #[error("--size {size}: the tests of this preset need a whole number of calls of {call}")]
@@ -92,7 +94,7 @@ pub enum CampaignError {
     NoFolder { target: String, what: &'static str },
     #[error("--need {typed}: {program} does not count files")]
     NeedsFiles { typed: String, program: String },
-    #[error("--need {typed}: {program} is a kind of operation here, which has a number per second and a time")]
+    #[error("--need {typed}: {program} is a kind of operation here; its rate is in operations per second")]
     NeedsOperations { typed: String, program: String },
 
     // Probing.
@@ -185,6 +187,7 @@ impl CampaignError {
 
             CampaignError::OnlyRead { .. } => usage("name a directory to write in"),
             CampaignError::UnknownProgram { known, .. } => usage(&format!("its tests are: {}", known.join(", "))),
+            CampaignError::SumIsNoTest { known, .. } => usage(&format!("name its workloads: {}", known.join(", "))),
             CampaignError::LargeSize { .. } => usage("use a smaller --size"),
             CampaignError::UnevenSize { call, .. } => {
                 usage(&format!("use a --size that is a multiple of {}", call.to_string().replace(' ', "")))
@@ -243,7 +246,8 @@ impl From<LoadError> for CampaignError {
 /// The hint after an operation failed outside of the tests, where `--size` would not help.
 fn hint_of_preparing(failure: &Failure) -> Option<String> {
     let hint = match failure.reason {
-        Reason::Denied | Reason::NotPermitted => "run as a user who may open it",
+        Reason::Denied => "run as a user who may open it",
+        Reason::NotPermitted => "lsattr shows whether it is immutable or append-only",
         Reason::NoSpace => "free some space and run it again",
         Reason::Short(_) if !failure.op.kind().reads() => "free some space and run it again",
         Reason::Short(_) => "use a longer file; this one ended before the last read",
@@ -278,6 +282,14 @@ mod tests {
         };
         assert!(hint(89).contains("--budget 89s "));
         assert!(hint(91).contains("--budget 2min "));
+    }
+
+    /// EPERM: even root may not write to an immutable file.
+    #[test]
+    fn files_that_even_root_may_not_open_have_a_hint_to_lsattr() {
+        let hint = |reason| hint_of_preparing(&Failure { op: workload::Op::Syncfs, reason });
+        assert!(hint(Reason::NotPermitted).is_some_and(|hint| hint.starts_with("lsattr ")));
+        assert_eq!(hint(Reason::Denied).as_deref(), Some("run as a user who may open it"));
     }
 
     #[test]

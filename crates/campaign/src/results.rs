@@ -162,7 +162,9 @@ fn steadiness(
             (Steadiness::NotMeasured, stats::judge::marks::steadiness::too_few(rounds))
         }
         None if simulated => (Steadiness::NotMeasured, None),
-        None => (Steadiness::NotMeasured, Some("only the preset device goes on until a rate is steady".to_owned())),
+        None => {
+            (Steadiness::NotMeasured, Some("only the preset device repeats rounds until the rate is steady".to_owned()))
+        }
     }
 }
 

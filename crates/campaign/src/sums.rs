@@ -22,7 +22,7 @@ use stats::{
 use units::{Nanos, whole};
 use workload::{Phase, Program};
 
-use crate::executions::Executions;
+use crate::executions::{Execution, Executions};
 use crate::plan::{Alternative, Plan};
 use crate::results::{clock, moved};
 
@@ -80,7 +80,7 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
         reason: reason.filter(|_| !measured),
         rate: measured.then(|| rate(kept(), together, (base, clock), unit, Average::Mean)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
-        io: measured.then(|| io(executions)).flatten(),
+        io: measured.then(|| io(counted(executions, &rounds))).flatten(),
         limited_by: measured.then_some(limited_by),
         state: state(loads, clock),
         marks: undeciding_marks(loads),
@@ -155,12 +155,21 @@ fn round(plan: &Plan, program: &Program, result: &ExecutionResult, clock: ClockK
     }
 }
 
+/// The results of the executions that count in these rounds of a sum (5).
+fn counted<'a>(executions: &'a Executions, rounds: &[Round]) -> impl Iterator<Item = &'a ExecutionResult> {
+    let counts = move |run: &&Execution| {
+        let mut kept = rounds.iter().filter(|round| !round.discarded);
+        kept.any(|round| (round.round, round.position) == (run.round, run.position))
+    };
+    executions.runs.iter().filter(counts).map(|run| &run.result)
+}
+
 /// Bytes moved by all loads and by the device.
-fn io(executions: &Executions) -> Option<Io> {
+fn io<'a>(results: impl Iterator<Item = &'a ExecutionResult>) -> Option<Io> {
     let mut sum =
         Io { program_bytes: Some(0), device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     let mut bytes = 0;
-    for (_, result) in executions.kept() {
+    for result in results {
         let device = result.group_counters.as_ref()?.device?;
         bytes +=
             result.phases.iter().map(PhaseResult::tally).map(|all| all.bytes_read + all.bytes_written).sum::<u64>();
@@ -201,7 +210,59 @@ pub fn sentence(sum: &Cell) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use workload::{CacheState, Counters, CpuTime, DeviceBytes, Quiescence, Tally, TreeCounts, Unproven};
+
     use super::*;
+    use crate::rounds::Turn;
+
+    /// An execution of one load that wrote these bytes, all of them to the device.
+    fn execution(written: u64) -> ExecutionResult {
+        let counters =
+            Counters { device: Some(DeviceBytes { written, ..DeviceBytes::default() }), ..Counters::default() };
+        let part = ProgramResult {
+            returned: Nanos(1),
+            data_durable: None,
+            durable: None,
+            cpu: CpuTime::default(),
+            ready: None,
+            blocked_in_calls: None,
+            tally: Tally { bytes_written: written, ..Tally::default() },
+            tree_counts: TreeCounts::default(),
+        };
+        let phase = PhaseResult {
+            cache: CacheState::Unknown(Unproven::NotAsked),
+            quiescence: Quiescence::default(),
+            parts: vec![part],
+            counters: counters.clone(),
+            written_at_return: Some(written),
+            dirtiness: None,
+            unwritten: None,
+            grown: None,
+            allocation: None,
+            first_reads: None,
+            latencies: None,
+            operations: Vec::new(),
+            intervals: Vec::new(),
+            heat_map: None,
+            ceiling: None,
+            ran_with_others: true,
+            start: None,
+        };
+        ExecutionResult { phases: vec![phase], group_counters: Some(counters), ..ExecutionResult::default() }
+    }
+
+    #[test]
+    fn bytes_count_the_same_rounds_as_the_rate() {
+        let mut executions = Executions::default();
+        for (round, written) in [(1, 1), (2, 20), (3, 300)] {
+            executions.add(Turn { alternative: 0, round, position: 1 }, round == 1, execution(written));
+        }
+        // The second round does not count for one of the loads.
+        let round = |(round, discarded)| Round { round, position: 1, discarded, ..Round::default() };
+        let rounds = [(1, true), (2, true), (3, false)].map(round);
+        let sum = io(counted(&executions, &rounds)).expect("the bytes");
+        assert_eq!((sum.program_bytes, sum.device_written, sum.device_written_at_return), (Some(300), 300, 300));
+    }
 
     #[test]
     fn a_sum_has_the_worst_of_its_loads() {

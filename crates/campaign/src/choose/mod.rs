@@ -127,6 +127,10 @@ impl Goal {
         let unknown = weights.map(|(word, _)| word).find(|word| matching(word, &keys).is_empty());
         let mut needs = self.needs.iter().map(|need| &need.program);
         if let Some(name) = unknown.or_else(|| needs.find(is_unknown_need)) {
+            if let Some(group) = programs().find(|program| program.is_group() && program.name == *name) {
+                let known = group.keys().map(|(name, _)| name).collect();
+                return Err(CampaignError::SumIsNoTest { name: name.clone(), known });
+            }
             let mut known: Vec<&'static str> =
                 programs().flat_map(|program| program.keys().map(|(name, _)| name)).collect();
             known.sort_unstable();

@@ -66,6 +66,10 @@ fn condition(typed: &str) -> Result<Condition, String> {
             (name, rate(value).ok_or_else(|| format!("{value:?} is not a rate such as 200MiB/s or 500/s"))?)
         }
         (Some(_), true) => return Err(format!("{typed}: a time has an upper limit: write <=")),
+        (None, false) if name.contains('.') || value.parse::<Nanos>().is_ok() => {
+            let known = PERCENTILES.map(|(percentile, _)| percentile).join(", ");
+            return Err(format!("{typed}: name a percentile of the latency ({known}), as in commit.p99<=5ms"));
+        }
         (None, false) => return Err(format!("{typed}: a rate has a lower limit: write >=")),
     };
     if program.is_empty() {
@@ -113,38 +117,43 @@ impl Condition {
         };
         let (meant, kind) = with_operation(&self.program, &keys(rows), has_operation);
         let of_target = |(place, name): (usize, &&str)| {
-            let told: Vec<(String, Option<bool>)> =
+            let figures: Vec<Figure> =
                 meant.iter().filter_map(|row| self.met(rows[*row].cells[place]?, kind)).collect();
-            let met = match told.len() {
+            let met = match figures.len() {
                 0 => None,
-                _ if told.iter().any(|(_, met)| *met == Some(false)) => Some(false),
-                _ if told.iter().any(|(_, met)| met.is_none()) || told.len() < meant.len() => None,
+                _ if figures.iter().any(|figure| figure.met == Some(false)) => Some(false),
+                _ if figures.iter().any(|figure| figure.met.is_none()) || figures.len() < meant.len() => None,
                 _ => Some(true),
             };
-            // The figure that decides.
-            let decides = told.iter().find(|(_, one)| *one == met).or(told.first());
-            let measured = decides.map(|(measured, _)| measured.clone());
+            // The figure that decides; of several, the worst. Without any, a test has no result.
+            let decides = |figure: &&Figure| figure.met == met;
+            let worst = figures
+                .iter()
+                .max_by(|one, other| decides(one).cmp(&decides(other)).then(one.of_limit.total_cmp(&other.of_limit)));
+            let measured = worst.map(|figure| figure.words.clone());
             Need { condition: self.typed.clone(), target: (*name).to_owned(), measured, met }
         };
         names.iter().enumerate().map(of_target).collect()
     }
 
-    /// The measured figure, and whether it meets the requirement (`None` if the interval does not decide that). Returns
-    /// `None` if nothing was measured.
-    fn met(&self, cell: &Cell, kind: Option<OperationKind>) -> Option<(String, Option<bool>)> {
+    /// The measured figure, and whether it meets the requirement. Returns `None` if nothing was measured.
+    fn met(&self, cell: &Cell, kind: Option<OperationKind>) -> Option<Figure> {
         let warning = cell.undeciding().next();
-        let (measured, met) = self.met_as_labelled(cell, kind)?;
+        let figure = self.met_as_labelled(cell, kind)?;
+        let Figure { words, met, .. } = &figure;
         // The rate may be that of a cache, but the requirement is for the disk.
         Some(match warning {
-            Some(code) => (format!("{measured}, warning {}", code.name()), None),
+            Some(code) => Figure { words: format!("{words}, warning {}", code.name()), met: None, ..figure },
             // A hidden cache makes a rate higher: a rate that is too low even so is too low.
-            None if cell.is_unverified() => (format!("{measured}, unverified"), met.filter(|is_met| !is_met)),
-            None => (measured, met),
+            None if cell.is_unverified() => {
+                Figure { words: format!("{words}, unverified"), met: met.filter(|is_met| !is_met), ..figure }
+            }
+            None => figure,
         })
     }
 
     /// The figure and its verdict, without regard to warnings: of the units of work, or of a kind of operation.
-    fn met_as_labelled(&self, cell: &Cell, kind: Option<OperationKind>) -> Option<(String, Option<bool>)> {
+    fn met_as_labelled(&self, cell: &Cell, kind: Option<OperationKind>) -> Option<Figure> {
         let operation = kind.map(|kind| cell.operation(kind).ok_or(kind));
         let least = match self.figure {
             RequiredFigure::Within(part, time) => {
@@ -170,7 +179,8 @@ impl Condition {
                     true => (is_sustained && !is_late(cell)).then_some(true),
                     false => Some(false),
                 };
-                return Some((timed(nanos, part, &latency, cell), met));
+                let of_limit = nanos as f64 / limit as f64;
+                return Some(Figure { words: timed(nanos, part, &latency, cell), met, of_limit });
             }
             RequiredFigure::BytesPerSecond(least)
             | RequiredFigure::UnitsPerSecond(least)
@@ -179,7 +189,11 @@ impl Condition {
         if let Some(operation) = operation {
             let rate = operation.ok()?.rate.as_ref()?;
             let RequiredFigure::UnitsPerSecond(least) = self.figure else { return None };
-            return Some((format!("{} ops/s", significant(rate.per_second, 3)), decided(cell, rate, 1.0, least)));
+            return Some(Figure {
+                words: format!("{} ops/s", significant(rate.per_second, 3)),
+                met: decided(cell, rate, 1.0, least),
+                of_limit: least / rate.per_second,
+            });
         }
         // The figure of the table below, of all kept rounds: an outlier widens its interval.
         let rate = beside_ratio(cell, cell.rate.as_ref()?, |_| true)?;
@@ -193,15 +207,26 @@ impl Condition {
             _ => 1.0,
         };
         let met = decided(cell, &rate, scale, least);
-        let measured = match self.figure {
+        let words = match self.figure {
             RequiredFigure::BytesPerSecond(_) => {
                 format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
             }
             _ if rate.base == RateBase::Bytes => format!("{} calls/s", significant(rate.per_second * scale, 3)),
             _ => format!("{} {}", significant(rate.value, 3), unit(&rate.unit)),
         };
-        Some((measured, met))
+        Some(Figure { words, met, of_limit: least / (rate.per_second * scale) })
     }
+}
+
+/// A measured figure under a requirement.
+struct Figure {
+    /// The figure in words.
+    words: String,
+    /// Whether it meets the requirement; `None` if the interval does not decide that.
+    met: Option<bool>,
+    /// A time divided by its limit, or the limit of a rate divided by the rate. The worst figure has the largest
+    /// quotient.
+    of_limit: f64,
 }
 
 /// Returns true if the rate of a cell is at least this; `None` if its interval does not decide that. Burst credits that
@@ -270,8 +295,15 @@ mod tests {
         }
     }
 
+    impl Condition {
+        /// The figure in words, and whether it meets the requirement.
+        fn told(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
+            self.met(cell, None).map(|figure| (figure.words, figure.met))
+        }
+    }
+
     fn met(typed: &str, cell: &Cell) -> Option<bool> {
-        parse_conditions(typed).expect("a condition")[0].met(cell, None).and_then(|(_, met)| met)
+        parse_conditions(typed).expect("a condition")[0].told(cell).and_then(|(_, met)| met)
     }
 
     #[test]
@@ -309,7 +341,7 @@ mod tests {
         assert!(rate.as_ref().and_then(|rate| rate.low).is_some_and(|low| low > 6000.0), "{rate:?}");
         let cell = Cell { rate, rounds, ..cell(1.0, None) };
         assert_eq!((met("randread>=6000/s", &cell), met("randread>=3000/s", &cell)), (None, Some(true)));
-        let said = parse_conditions("randread>=6000/s").expect("a condition")[0].met(&cell, None).expect("a figure").0;
+        let said = parse_conditions("randread>=6000/s").expect("a condition")[0].told(&cell).expect("a figure").0;
         assert_eq!(said, "9,870 ops/s");
     }
 
@@ -326,7 +358,7 @@ mod tests {
         };
         let said = |typed: &str, count| {
             let timed = Cell { latency_ns: Some(latency(count)), ..cell(1.0, None) };
-            parse_conditions(typed).expect("a condition")[0].met(&timed, None).expect("a figure")
+            parse_conditions(typed).expect("a condition")[0].told(&timed).expect("a figure")
         };
         assert_eq!(said("randread.p99<=5us", 3210), ("3.00 us of 3,210 operations".to_owned(), Some(true)));
         assert_eq!(said("randread.p99<=2us", 10_000), ("3.00 us".to_owned(), Some(false)));
@@ -406,6 +438,50 @@ mod tests {
         );
     }
 
+    /// The word `read` means three tests.
+    #[test]
+    fn of_several_tests_the_worst_figure_decides() {
+        let bytes = |mib: f64, half: Option<f64>| {
+            let one = cell(mib * f64::from(1 << 20), half.map(|half| half * f64::from(1 << 20)));
+            Cell { rate: one.rate.clone().map(|rate| Rate { base: RateBase::Bytes, ..rate }), ..one }
+        };
+        let latency = Latency {
+            count: 20_000,
+            p50: 1000,
+            p90: None,
+            p99: Some(3000),
+            p999: None,
+            max: 9000,
+            kind: LatencyKind::Service,
+        };
+        let timed = |p99| {
+            let latency_ns = Some(Latency { p99: Some(p99), ..latency });
+            Cell { latency_ns, ..cell(1.0, None) }
+        };
+        let judged = |typed: &str, cells: [&Cell; 3]| {
+            let keys = ["read_1", "read_2", "read_3"];
+            let row = |(key, cell)| Row { key: (key, key, 0), cells: vec![Some(cell)] };
+            let rows: Vec<Row> = keys.into_iter().zip(cells).map(row).collect();
+            let need = parse_conditions(typed).expect("a condition")[0].judge(&rows, &["a"], &[]).remove(0);
+            (need.measured.expect("a figure"), need.met)
+        };
+        let sure = Some(1.0);
+        for (rates, said, met) in [
+            ([(300.0, sure), (200.0, sure), (250.0, sure)], "200 MiB/s", Some(true)),
+            ([(90.0, sure), (300.0, sure), (50.0, sure)], "50.0 MiB/s", Some(false)),
+            // A rate that is surely too low decides, although another one may be lower.
+            ([(90.0, sure), (60.0, None), (300.0, sure)], "90.0 MiB/s", Some(false)),
+            ([(101.0, Some(9.0)), (99.0, Some(9.0)), (300.0, sure)], "99.0 MiB/s", None),
+        ] {
+            let [one, two, three] = rates.map(|(mib, half)| bytes(mib, half));
+            let judged = judged("read>=100MiB/s", [&one, &two, &three]);
+            assert_eq!(judged, (said.to_owned(), met), "{rates:?}");
+        }
+        let [one, two, three] = [6000, 9000, 2000].map(timed);
+        assert_eq!(judged("read.p99<=5us", [&one, &two, &three]), ("9.00 us".to_owned(), Some(false)));
+        assert_eq!(judged("read.p99<=10us", [&one, &two, &three]), ("9.00 us".to_owned(), Some(true)));
+    }
+
     #[test]
     fn rates_need_minima_and_times_maxima() {
         let conditions = parse_conditions("read>=200MiB/s, commit.p99<=5ms,commit>=500/s,smallfb>=9files/s");
@@ -434,7 +510,16 @@ mod tests {
         ] {
             assert!(parse_conditions(refused).is_err(), "{refused}");
         }
+        for (refused, said) in [
+            ("commit.p98<=1ms", "p50, p90, p99, p999, max"),
+            ("commit<=1ms", "p50, p90, p99, p999, max"),
+            ("read<=200MiB/s", "write >="),
+            ("commit.p99>=5ms", "write <="),
+        ] {
+            assert!(parse_conditions(refused).is_err_and(|why| why.contains(said)), "{refused}");
+        }
     }
+
     /// A hidden cache makes a result faster. So an unverified result can only be too slow.
     #[test]
     fn an_unverified_result_never_meets_a_requirement() {
@@ -455,9 +540,8 @@ mod tests {
             cell.state.unverified = unverified.map(str::to_owned);
             cell
         };
-        let met = |typed: &str, cell: &Cell| {
-            parse_conditions(typed).expect("a condition")[0].met(cell, None).expect("a rate")
-        };
+        let met =
+            |typed: &str, cell: &Cell| parse_conditions(typed).expect("a condition")[0].told(cell).expect("a rate");
         for (typed, verified, unverified) in [
             ("commit>=50/s", Some(true), None),
             ("commit>=100/s", None, None),

@@ -43,7 +43,7 @@ pub fn parse_use(text: &str) -> Result<Use, String> {
     }
     let mut weights: Vec<(String, f64)> = Vec::new();
     for part in text.split(',') {
-        let (word, weight) = part.split_once('=').ok_or_else(|| format!("{part} is not PROGRAM=WEIGHT"))?;
+        let (word, weight) = part.split_once('=').ok_or_else(|| format!("{part} is not TEST=WEIGHT"))?;
         let weight =
             weight.trim_end_matches('%').parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight > 0.0);
         let weight = weight.ok_or_else(|| format!("the weight of {word} is not a number above 0"))?;

@@ -3,10 +3,11 @@
 use jobs::{LoadError, ROUNDS, SIZE};
 use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
+use stats::digits::significant;
 use stats::figures::rate::{Average, rate};
 use stats::inference::sweep::{Axis, axes};
-use stats::{Cell, Latencies, Latency, LatencyKind, OperationFigures, OperationKind, RateBase};
-use units::{Bytes, Nanos};
+use stats::{Cell, Latencies, Latency, LatencyKind, OperationFigures, OperationKind, RateBase, Round};
+use units::{Bytes, Nanos, whole};
 use workload::programs::load::{Load, Pattern};
 
 use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, groups, too_small};
@@ -128,8 +129,8 @@ fn tails_by_kind(cell: &Cell) -> impl Iterator<Item = String> {
 fn too_few(cell: &Cell) -> Option<String> {
     let done: u64 = cell.kept().map(|round| round.ops).sum();
     let (ends, kept) = (shortest_and_longest(cell, None), kept(cell));
-    let operations = if done == 1 { "operation" } else { "operations" };
     let name = format!("{} on {}", cell.program, cell.target);
+    let operations = operation_word(done);
     cell.measured.then(|| format!("{name}: {done} {operations}, too few for percentiles{ends}{kept}"))
 }
 
@@ -144,18 +145,36 @@ fn shortest_and_longest(cell: &Cell, kind: Option<OperationKind>) -> String {
     })
 }
 
-/// The requested and the actual rate; empty without a requested rate.
+/// The requested and the actual rate; empty without a requested rate. A test that ends soon after a start has completed
+/// more per second than was requested: three operations, one per second, take little more than two seconds. Then the
+/// sentence has their number instead.
 fn kept(cell: &Cell) -> String {
     // The printed rate of a sequential workload counts bytes.
     let base = (RateBase::Ops, cell.state.clock);
     let done = rate(cell.kept(), cell.together, base, OPS_PER_SEC, Average::of_marks(&cell.marks));
-    match cell.number("rate").zip(done) {
-        Some((asked, done)) => {
-            let done = stats::digits::significant(done.per_second, 3);
-            format!("; {asked} operations per second requested, {done} completed")
-        }
-        None => String::new(),
+    let Some((asked, done)) = cell.number("rate").zip(done) else { return String::new() };
+    let requested = format!("; {asked} {} per second requested", operation_word(asked));
+    let completed = significant(done.per_second, 3);
+    let is_above = done.per_second > asked as f64 && completed != significant(asked as f64, 3);
+    if !is_above || !is_as_due(cell, asked) {
+        return format!("{requested}, {completed} completed");
     }
+    let ops: u64 = cell.kept().map(|round| round.ops).sum();
+    let all = if ops == 1 { "the one that was due".to_owned() } else { format!("all {} that were due", whole(ops)) };
+    let seconds: f64 = cell.kept().map(|round| round.elapsed_s(cell.state.clock)).sum();
+    format!("{requested}, {all} in {} s completed", significant(seconds, 3))
+}
+
+/// True if no round has more operations than a single schedule with equal intervals starts in its time. The first one
+/// starts with the round.
+fn is_as_due(cell: &Cell, rate: u64) -> bool {
+    let due = |round: &Round| (round.elapsed_s(cell.state.clock) * rate as f64).floor() + 1.0;
+    let is_one = !cell.together && cell.number("write_rate").is_none() && cell.word("arrivals") != Some("poisson");
+    is_one && cell.kept().all(|round| round.ops as f64 <= due(round))
+}
+
+fn operation_word(count: u64) -> &'static str {
+    if count == 1 { "operation" } else { "operations" }
 }
 
 fn percentiles(latency: Latency) -> String {
@@ -192,7 +211,7 @@ fn tail(cell: &Cell, latency: Latency) -> String {
 
 #[cfg(test)]
 mod tests {
-    use stats::{ParameterValue, Provenance, Round, RoundOperation};
+    use stats::{ParameterValue, Provenance, RoundOperation};
 
     use super::*;
 
@@ -227,6 +246,23 @@ mod tests {
     #[test]
     fn requested_and_completed_rates_count_operations() {
         assert_eq!(kept(&cell(&[(8, 0), (10, 0)])), "; 10 operations per second requested, 9.00 completed");
+    }
+
+    #[test]
+    fn a_test_that_ends_soon_after_a_start_was_not_faster_than_requested() {
+        // Ctrl-C ended the test after 4.3 seconds.
+        let ended = |rate: u64, ops: u64| {
+            let mut ended = cell(&[(ops, 0)]);
+            ended.rounds[0].returned_s = 4.3;
+            ended.parameters.insert("rate".to_owned(), ParameterValue::Number(rate));
+            ended
+        };
+        assert_eq!(kept(&ended(1, 5)), "; 1 operation per second requested, all 5 that were due in 4.30 s completed");
+        assert_eq!(kept(&ended(1, 4)), "; 1 operation per second requested, 0.930 completed");
+        assert_eq!(kept(&ended(1000, 4301)), "; 1000 operations per second requested, 1,000 completed");
+        let mut random = ended(1, 5);
+        random.parameters.insert("arrivals".to_owned(), ParameterValue::Word("poisson".to_owned()));
+        assert_eq!(kept(&random), "; 1 operation per second requested, 1.16 completed");
     }
 
     #[test]

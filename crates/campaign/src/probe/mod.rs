@@ -12,9 +12,9 @@
 //!   3. other devices are probed at depth: the largest requests first, after a rest before each size;
 //!   4. writes and flushes are played only on a file of our own or on a simulation;
 //!   5. figures of a step in which the probe waited for a CPU for more than a tenth of the time do not count;
-//!   6. a block trace has the program's way to the device and back in its pauses, so latencies that contain it would
-//!      count it twice in a replay. If the kernel can record the requests, the latencies are those of the device alone.
-//!      All estimates that compare latencies with other times of the program are made before.
+//!   6. a block trace has the kernel's I/O path in its pauses, so latencies that contain it would count it twice in a
+//!      replay. If the kernel can record the requests, the latencies are those of the device alone. All estimates that
+//!      compare latencies with other times of the program are made before.
 
 mod device_file;
 mod findings;

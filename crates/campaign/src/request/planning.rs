@@ -162,9 +162,14 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
 /// The rows of the requested programs; all rows if no program is named.
 fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>, CampaignError> {
     if let Some(typed) = programs.iter().find(|program| rows.iter().all(|row| row.program.name != **program)) {
-        let mut there: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
-        there.dedup();
-        return Err(CampaignError::UnknownProgram { name: typed.clone(), preset: preset.name, known: there });
+        // Rows of a preset may have the same name, also apart from each other.
+        let mut known: Vec<&'static str> = Vec::new();
+        for row in &rows {
+            if !known.contains(&row.program.name) {
+                known.push(row.program.name);
+            }
+        }
+        return Err(CampaignError::UnknownProgram { name: typed.clone(), preset: preset.name, known });
     }
     let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
     Ok(rows.into_iter().filter(is_wanted).collect())

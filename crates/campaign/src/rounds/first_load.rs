@@ -4,6 +4,7 @@
 use runner::execution::{ExecutionResult, ProgramResult};
 use stats::{Loaded, TargetInfo};
 use units::Nanos;
+use workload::{OpKind, Phase};
 
 use super::Turn;
 use super::deadline::Clock;
@@ -75,6 +76,14 @@ fn heaviest(plan: &Plan, target: usize) -> Option<usize> {
     let here = here.filter(|(_, one)| one.busy() == [target] && one.row.omitted.is_none());
     // The first of equal tests: `max_by_key` takes the last.
     here.rev().max_by_key(|(_, one)| one.writes()).map(|(index, _)| index)
+}
+
+/// Returns whether the load of a target writes, apart from the files that it prepares. `None` without a load.
+pub fn load_writes(plan: &Plan, target: usize) -> Option<bool> {
+    let load = heaviest(plan, target)?;
+    // A commit is durable when it returns, so nothing remains to be made durable.
+    let writes = |phase: &Phase| phase.changes() || phase.unit.first == OpKind::Write;
+    Some(plan.alternatives[load].row.program.phases.iter().any(writes))
 }
 
 /// Adds an execution. Bytes count in their larger direction, as in the results.

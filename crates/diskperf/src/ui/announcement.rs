@@ -6,6 +6,7 @@ use units::{Bytes, Nanos};
 
 use campaign::fit::duration_words::about;
 use campaign::plan::Plan;
+use campaign::rounds::first_load::load_writes;
 use campaign::targets::precondition;
 use campaign::targets::{Site, Target, VolumeArgument};
 
@@ -20,8 +21,15 @@ pub fn announce(plan: &Plan, targets: &[Target], (keep, sustained): (bool, Optio
     let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
     for (index, target) in targets.iter().enumerate() {
         let writes = plan.writes_in_words(index);
-        if let Some(time) = sustained.filter(|_| plan.writes(index) > 0 && plan.load_limit(index, true) == u64::MAX) {
-            remark!("--sustained writes as much as it can to {} for {time}, in addition", target.name);
+        let load = sustained.filter(|_| plan.writes(index) > 0 && plan.load_limit(index, true) == u64::MAX);
+        match load.zip(load_writes(plan, index)) {
+            Some((time, true)) => {
+                remark!("--sustained writes as much as it can to {} for {time}, in addition", target.name);
+            }
+            Some((time, false)) => {
+                remark!("--sustained reads {} for {time}, and creates the test's files several times", target.name);
+            }
+            None => {}
         }
         let space = Bytes(plan.space(index));
         // The space that a command needs is unknown.

@@ -317,7 +317,9 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
         leading.extend(cells.iter().zip(&figures).flat_map(|(cell, figure)| reached(cell.zip(figure.as_ref()))));
         let pairs = of_programs.get(name.as_str()).map_or(&[][..], Vec::as_slice);
         if pairs.is_empty() {
-            grid.row(leading.iter().cloned().chain(["n.m.".to_owned()]));
+            let is_sum = cells.iter().flatten().any(|cell| cell.is_sum() && cell.measured);
+            let verdict = if is_sum { ["-", "", NO_VERDICT_ON_SUM] } else { ["n.m.", "", ""] };
+            grid.row(leading.iter().cloned().chain(verdict.map(str::to_owned)));
         }
         for (place, pair) in pairs.iter().enumerate() {
             if place > 0 {
@@ -333,6 +335,9 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
     }
     grid
 }
+
+/// The reason why a sum has no verdict: its workloads have one each.
+const NO_VERDICT_ON_SUM: &str = "sum of the workloads, not compared";
 
 /// Rate and CPU time of a cell: `1,240 MiB/s` and `38%`.
 fn reached(cell: Option<(&Cell, &Rate)>) -> [String; 2] {
@@ -369,9 +374,12 @@ fn open(choice: &Choice, pair: &Comparison, cause: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use stats::{ParameterValue, RateBase, Round, RunInfo};
+
     use super::*;
     use crate::compare::fixtures::{choice, comparison, pair};
     use crate::compare::verdict::figure;
+    use crate::table::Line;
 
     #[test]
     fn a_ratio_is_that_of_the_faster_target() {
@@ -388,6 +396,43 @@ mod tests {
             [0.0, 0.004_83, 0.1, 0.995, 9.99, 206.4].map(figure),
             ["0", "0.0048", "0.10", "0.99", "9.99", "206"]
         );
+    }
+
+    #[test]
+    fn a_sum_has_no_verdict_and_says_why() {
+        let cell = |program: &str, target: &str| {
+            let round = Round { round: 1, ops: 100, returned_s: 1.0, ..Round::default() };
+            let rounds = vec![round];
+            let unit = stats::figures::summary::RateUnit { name: "ops/sec", size: 1.0 };
+            let of = (RateBase::Ops, stats::ClockKind::Returned);
+            let rate = stats::figures::rate::rate(&rounds, false, of, unit, stats::figures::rate::Average::Mean);
+            Cell {
+                measured: true,
+                rate,
+                rounds,
+                ..Cell::named(stats::Provenance::Measured, "job", program, program, target)
+            }
+        };
+        let sum = |measured: bool, target: &str| {
+            let parameters = [("sum_of".to_owned(), ParameterValue::Word("commit+data".to_owned()))].into();
+            let cell = cell("sum", target);
+            Cell { measured, rate: cell.rate.clone().filter(|_| measured), parameters, ..cell }
+        };
+        let last_row = |measured: bool| {
+            let info = |name: &str| TargetInfo { name: name.to_owned(), ..TargetInfo::default() };
+            let names = ["ext4", "xfs"];
+            let cells = names.map(|name| cell("commit", name)).into_iter().chain(names.map(|name| sum(measured, name)));
+            let run = RunInfo { targets: names.map(info).into(), ..RunInfo::default() };
+            let document = Document { schema: String::new(), run, cells: cells.collect(), errors: Vec::new() };
+            let table = grid(&document, &choice(vec![pair(Verdict::Same, [0.98, 1.0, 1.02])]));
+            match table.contents().1.last() {
+                Some(Line::Row(row)) => row.clone(),
+                other => panic!("no row: {other:?}"),
+            }
+        };
+        let row = last_row(true);
+        assert_eq!((row[0].as_str(), &row[row.len() - 2..]), ("sum", &["-", NO_VERDICT_ON_SUM].map(str::to_owned)[..]));
+        assert_eq!(last_row(false).last().map(String::as_str), Some("n.m."));
     }
 
     #[test]

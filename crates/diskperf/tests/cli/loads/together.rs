@@ -169,6 +169,19 @@ fn groups_that_cannot_run_are_refused_with_a_hint() {
     cli.refuses(&["run", "db.toml", "--only", "wal"], 2, &["sum"]);
 }
 
+/// Targets are compared by each workload of a group, and not by their sum.
+#[test]
+fn a_requirement_on_a_sum_is_refused() {
+    let cli = with_job(&DB.replace("rounds = 2\n", ""));
+    for name in ["a", "b"] {
+        fs::create_dir(cli.path().join(name)).expect("a folder");
+    }
+    let choose = ["choose", "a", "b", "--load", "db.toml", "--rounds", "6", "--need"];
+    let said = ["sum is the sum of workloads that run at the same time", "hint: name its workloads: wal, data"];
+    cli.refuses(&[&choose[..], &["sum>=1/s"]].concat(), 2, &said);
+    cli.refuses(&[&choose[..], &["xyzzy>=1/s"]].concat(), 2, &["this run has no test xyzzy", "data, wal"]);
+}
+
 /// Two directories of one disk decide nothing in a few rounds, but each load has its comparison.
 #[test]
 fn targets_are_compared_by_the_loads_of_a_group() {
