@@ -13,8 +13,8 @@ use crate::source_span::SourceSpan;
 pub enum JobError {
     Load(LoadError),
     NoRing(String),
-    TooLarge { name: String, most: Bytes },
-    NotText(String),
+    TooLarge { name: String, most: Bytes, is_for_import: bool },
+    NotText { name: String, is_for_import: bool },
     FioJob { name: String, import: String },
     Syntax { at: SourceSpan, what: String },
     UnknownKey { at: SourceSpan, table: &'static str, key: String, known: Vec<String>, why: Option<&'static str> },
@@ -69,7 +69,13 @@ fn refused(message: String, hint: impl Into<String>) -> Words {
     Words { message, hint: hint.into(), exit: Exit::Refused }
 }
 
-const NO_JOB_FILE: &str = "name a job file; `diskperf import JOB.fio` makes one from a fio job";
+/// The hint if a file cannot be a job file, or the fio job of `import`.
+fn no_job_file(is_for_import: bool) -> &'static str {
+    match is_for_import {
+        true => "name a fio job: a text file with sections, as in [job1]",
+        false => "name a job file; `diskperf import JOB.fio` makes one from a fio job",
+    }
+}
 
 impl JobError {
     /// The place in the text, if the error has one.
@@ -78,7 +84,7 @@ impl JobError {
             JobError::Load(_)
             | JobError::NoRing(_)
             | JobError::TooLarge { .. }
-            | JobError::NotText(_)
+            | JobError::NotText { .. }
             | JobError::FioJob { .. }
             | JobError::BadTrace { .. }
             | JobError::BadBlockTrace { .. } => None,
@@ -113,10 +119,12 @@ impl JobError {
                 usage(format!("--{key}{gap}{given}: {why}"), hint)
             }
             JobError::NoRing(why) => refused(why.clone(), "leave out --engine uring; the queue depth is then 1"),
-            JobError::TooLarge { name, most } => {
-                usage(format!("{name} is larger than {most}, the limit for job files"), NO_JOB_FILE)
+            JobError::TooLarge { name, most, is_for_import } => {
+                usage(format!("{name} is larger than {most}, the limit for job files"), no_job_file(*is_for_import))
             }
-            JobError::NotText(name) => usage(format!("{name} is not UTF-8 text"), NO_JOB_FILE),
+            JobError::NotText { name, is_for_import } => {
+                usage(format!("{name} is not UTF-8 text"), no_job_file(*is_for_import))
+            }
             JobError::FioJob { name, import } => {
                 usage(format!("{name} is a fio job, not a job file of diskperf"), format!("convert it: {import}"))
             }

@@ -83,12 +83,12 @@ load_keys! {
     direct: bool, fio ["direct"], "bypass the page cache (O_DIRECT)";
     /// Time of a round, as in 10s [default: 2s]. read, write and commit end earlier, if they reach the end of the file.
     /// forever is a single round until Ctrl-C, which keeps the result; with --rate, it ends after 39 hours.
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     #[schemars(with = "Option<String>")]
     time: Option<Time>, fio ["runtime", "timeout"], "time of a round";
     /// Run the workload for this time before each round without measuring it, as in 5s [default: none]. read, write and
-    /// commit then start again at the beginning of the file.
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    /// commit start over at the end of the file. The round begins at the beginning of the file, or with a new file.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     #[schemars(with = "Option<String>")]
     warmup: Option<Time>, fio ["ramp_time"], "time before each round that is not measured";
     /// Issue N operations per second, by all threads together, whether or not earlier ones have finished (open loop).
@@ -119,14 +119,14 @@ load_keys! {
     stride: Option<Size>, fio [], "distance between the starts of blocks";
     /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it. It
     /// begins when no operation is in flight.
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     #[schemars(with = "Option<String>")]
     think: Option<Time>, fio ["thinktime"], "pause between two operations";
     /// Operations between two pauses of --think [default: 1]. The queue is never deeper than this.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     burst: Option<u32>, fio ["thinktime_blocks"], in 1..=u32::MAX, "operations between two pauses";
     /// Call fsync after every N writes, with no other operation in flight [default: never]. It lowers the rate, and has
-    /// its own row of latencies. Those of writes do not include it, except if --rate delayed them for it.
+    /// its own row of latencies. Write latencies do not include it; with --rate, they include the delay it causes.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     fsync: Option<u32>, fio ["fsync"], in 1..=u32::MAX, "call fsync after this many writes";
     /// Call fdatasync after every N writes, instead of fsync, in the same way [default: never].

@@ -64,7 +64,11 @@ impl SweptKey {
 
     /// Examples of several values.
     pub(crate) fn examples(self) -> [&'static str; 2] {
-        if self == SweptKey::Bs { ["4k..1M*2", "4k,64k"] } else { ["1..128*2", "1,4"] }
+        match self {
+            SweptKey::Bs => ["4k..1M*2", "4k,64k"],
+            SweptKey::Reads => ["0..100+25", "50,70"],
+            _ => ["1..128*2", "1,4"],
+        }
     }
 
     /// True if this text has several values. Block sizes with percentages are one value.
@@ -289,6 +293,19 @@ mod tests {
             let LoadError { why, hint, .. } = Axis::read(key, text).expect_err(text);
             assert!(why.contains(said), "{text}: {why}");
             assert!(hint.starts_with(&format!("write --{} ", key.name())), "{hint}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_accepted() {
+        for key in SweptKey::ALL {
+            for example in key.examples() {
+                let axes = vec![Axis::read(key, example).expect(example)];
+                let count = axes[0].values.len();
+                let sweep = LoadSweep { load: LoadSpec::new(PatternName::Randrw), axes };
+                let loads = sweep.loads(&sample()).unwrap_or_else(|error| panic!("{} {example}: {error}", key.name()));
+                assert_eq!(loads.len(), count);
+            }
         }
     }
 

@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
-use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use units::{Bytes, Nanos};
-use workload::{Drawing, Rates};
+use workload::{Drawing, FASTEST, Rates};
 
 /// Patterns of reads and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
@@ -180,14 +180,23 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Rate, String> {
         let number = |text: &str| {
-            let why = || format!("{text:?} is not a number of operations per second; write 1000, or 700/300");
-            text.trim().parse().map_err(|_| why())
+            let text = text.trim();
+            let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().map_err(|_| match is_whole {
+                true => rate_limits(),
+                false => format!("{text:?} is not a number of operations per second; write 1000, or 700/300"),
+            })
         };
         Ok(Rate(match text.split_once('/') {
             None => Rates::All(number(text)?),
             Some((reads, writes)) => Rates::Apart { reads: number(reads)?, writes: number(writes)? },
         }))
     }
+}
+
+/// The reason why a number that does not fit into 32 bits is not a rate.
+fn rate_limits() -> String {
+    format!("it must be from 1 to {FASTEST}")
 }
 
 impl Serialize for Rate {
@@ -211,12 +220,12 @@ impl<'de> Deserialize<'de> for Rate {
             }
 
             fn visit_u64<E: Error>(self, number: u64) -> Result<Rate, E> {
-                let rate = u32::try_from(number).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))?;
+                let rate = u32::try_from(number).map_err(|_| E::custom(rate_limits()))?;
                 Ok(Rate(Rates::All(rate)))
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<Rate, E> {
-                let rate = u32::try_from(number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))?;
+                let rate = u32::try_from(number).map_err(|_| E::custom(rate_limits()))?;
                 Ok(Rate(Rates::All(rate)))
             }
 
@@ -322,6 +331,9 @@ mod tests {
         }
         for text in ["700/", "/300", "1/2/3", "-1", "1.5", "1k"] {
             assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+        for text in ["4294967296", "700/4294967296"] {
+            assert_eq!(text.parse::<Rate>(), Err("it must be from 1 to 10000000".to_owned()), "{text}");
         }
         assert!(serde_json::from_str::<Rate>("4294967296").is_err() && serde_json::from_str::<Rate>("-1").is_err());
     }

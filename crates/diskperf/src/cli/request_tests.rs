@@ -56,6 +56,7 @@ fn every_request_is_read_back_unchanged() {
         &format!("run {job} --rounds 9"),
         "io randrw . --bs 4KiB:60,64KiB:40 --reads 70 --rate 100 --arrivals poisson --time 10s --size 1GiB",
         "io randwrite . --order zipf:0.99 --fsync 8 --direct --engine posix --jobs 2 --rounds 9 --seed 5",
+        "io randread . --cold --rounds 3",
         "io write . --stride 1MiB --think 1.5ms --sync dsync --budget 1min",
         "choose a=. b=/tmp --use commit=60,randread=40 --need 'read>=200MiB/s,commit.p99<=5ms' --margin 2.3%",
         "choose a=. b=/tmp --stages --price a=0.10/GiB-month --price b=3 --rounds 12 --preset tlpi --use mail",

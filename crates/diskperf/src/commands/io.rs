@@ -2,7 +2,7 @@
 
 use campaign::request::host;
 use campaign::request::resolved::{Resolved, Tests};
-use campaign::request::{Environment, RunRequest, Workload, or_here};
+use campaign::request::{CacheWish, Environment, RunRequest, Workload, or_here};
 use campaign::targets::{TargetArgument, TargetKind};
 use clap::{Args, ValueEnum};
 use jobs::{Axis, LoadError, LoadSpec, LoadSweep, Time};
@@ -28,11 +28,15 @@ pub struct IoArguments {
     /// Options with several values, as JSON. See `cli::own_sweep`.
     #[arg(long = own_sweep::OPTION, hide = true, value_parser = own_sweep::parse)]
     io_sweep: Option<Texts>,
+    /// Start every round with a cold page cache for the files, also for file:PATH. Reads of other files start cold
+    /// anyway, if diskperf can prove it.
+    #[arg(long, conflicts_with = "warm")]
+    cold: bool,
     /// Targets, as in `diskperf run`; every round runs them in random order [default: the current directory].
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
     /// Start no round that would end later than this, as in 2min [default: no limit].
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
     budget: Option<Nanos>,
     #[command(flatten)]
     sustained: SustainedArguments,
@@ -122,7 +126,11 @@ impl IoArguments {
             no_floor: self.floor.is_off(),
             sustained: self.sustained.time(),
             read_others: self.hosts.read_others,
-            environment: Environment { seed: seed.unwrap_or(new.environment.seed), ..new.environment },
+            environment: Environment {
+                cache: self.cold.then_some(CacheWish::Cold),
+                seed: seed.unwrap_or(new.environment.seed),
+                ..new.environment
+            },
             consent: self.consent.consent(),
             ..new
         };
@@ -140,6 +148,9 @@ impl IoArguments {
         if self.targets.iter().any(|target| matches!(target.kind, TargetKind::File(_))) {
             load.size = self.load.size;
         }
+        if self.cold {
+            output::remark("a job file has no key for --cold: diskperf run JOB.toml --cold");
+        }
         let targets: Vec<&str> = self.targets.iter().map(|target| target.typed.as_str()).collect();
         let swept = self.io_sweep.as_ref().map_or(&[][..], Texts::all);
         output::print(&load.job_file(swept, &targets, self.budget, self.sustained.time()))?;
@@ -156,7 +167,8 @@ mod tests {
     use crate::cli;
 
     /// Options that a job file cannot set, because you decide them for each run.
-    const OF_THE_CALL: [&str; 16] = [
+    const OF_THE_CALL: [&str; 17] = [
+        "cold",
         "confirm",
         "destroy_data",
         "dry_run",

@@ -120,6 +120,8 @@ impl Section {
         section.time(KEYS.time.setting(), time.unwrap_or(Time(Nanos::ZERO)));
         if let Some(warmup) = warmup {
             section.time(KEYS.warmup.setting(), warmup);
+            let what = words::after_ramp(pattern, direct).filter(|_| warmup.0 > Nanos::ZERO);
+            section.differences.extend(what.map(|what| format!("warmup = {warmup}: {what}")));
         }
         let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
         section.put_if(words::TIMED, is_random.then_some(1));

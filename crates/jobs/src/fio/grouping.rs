@@ -9,6 +9,7 @@ use crate::error::JobError;
 use crate::groups;
 use crate::job_file::{ALL, LONGEST_NAME, is_name};
 use crate::load_spec::LoadSpec;
+use crate::load_words::Time;
 use crate::queue_depth::RingLimits;
 
 use super::section_reader::Conversion;
@@ -51,6 +52,7 @@ impl Conversion<'_> {
                 }
             }
             if turn.len() > 1 && conflict.is_none() {
+                self.ramps(turn);
                 let name =
                     if is_one && names.taken.insert(ALL.to_owned()) { ALL.to_owned() } else { names.unique("group") };
                 turn.iter_mut().for_each(|load| load.group = Some(name.clone()));
@@ -62,6 +64,16 @@ impl Conversion<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Lists the sections of a group whose ramp is shorter than the longest: all loads of a group have one warm-up.
+    fn ramps(&mut self, turn: &[SectionLoad<'_>]) {
+        let ramp = |load: &SectionLoad<'_>| load.spec.warmup.map(|Time(time)| time);
+        let Some(longest) = turn.iter().filter_map(ramp).max() else { return };
+        for SectionLoad { section, .. } in turn.iter().filter(|load| ramp(load) < Some(longest)) {
+            let what = format!("diskperf runs it for {}, the longest ramp of its group", Time(longest));
+            self.differs(section.span.start, format!("[{}]: ramp_time: {what}", section.name));
+        }
     }
 }
 

@@ -48,9 +48,6 @@ const BLOCK: u64 = 4096;
 /// The setting that is the opposite of `direct`.
 const BUFFERED: &str = "buffered";
 
-/// The setting that is the opposite of `rwmixread`.
-const WRITES: &str = "rwmixwrite";
-
 /// The default units of times in nanoseconds: seconds, and microseconds for pauses.
 const SECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1_000;
@@ -160,6 +157,9 @@ impl Conversion<'_> {
         load.size = Some(self.whole_blocks(section, size, &load));
         load.time = Some(self.time(section, is_random, &mut rest)?);
         load.warmup = self.span(&mut rest, KEYS.warmup.fio, SECOND)?;
+        if let Some(what) = load.warmup.and_then(|_| words::after_ramp(pattern, load.direct)) {
+            self.differs(section.span.start, format!("[{}]: ramp_time: {what}", section.name));
+        }
         self.seed(&mut rest)?;
         let delay = self.delay(&mut rest)?;
         self.pass_rest(rest);
@@ -198,9 +198,9 @@ impl Conversion<'_> {
 
     /// The percentage of reads. In fio too, the later of `rwmixread` and `rwmixwrite` counts.
     fn reads(&self, rest: &mut RemainingSettings<'_>) -> Result<u32, JobError> {
-        let Some(setting) = rest.take(&[KEYS.reads.setting(), WRITES]) else { return Ok(50) };
+        let Some(setting) = rest.take(&[KEYS.reads.setting(), words::WRITES]) else { return Ok(50) };
         let share = self.number(&setting)?;
-        Ok(if setting.name == WRITES { 100u32.saturating_sub(share) } else { share })
+        Ok(if setting.name == words::WRITES { 100u32.saturating_sub(share) } else { share })
     }
 
     fn no_engine(&self, setting: &Setting<'_>) -> JobError {
@@ -213,6 +213,10 @@ impl Conversion<'_> {
         if let Some(setting) = setting.filter(|_| load.warm && !load.has_file()) {
             self.pass(&setting, "this workload creates its file");
             load.warm = false;
+        }
+        // fio then ignores it.
+        if load.warm {
+            rest.take(&[words::INVALIDATE]);
         }
         Ok(())
     }

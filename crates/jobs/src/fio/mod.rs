@@ -21,7 +21,7 @@ pub use import::{Imported, import};
 pub use limits::{Limits, OnlyOne};
 pub use sections::is_global;
 pub use unsupported::{Form, NO_SUCH_OPTION, reason, without_effect};
-pub use words::PACED_BY_BYTES;
+pub use words::{PACED_BY_BYTES, after_ramp};
 
 /// Characters between the sizes of a mix or a sweep, in fio's words or ours.
 const BETWEEN_SIZES: [char; 7] = [',', ':', '/', '.', '*', '+', ' '];

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::JobError;
+use crate::load_spec::KEYS;
 use crate::load_words::PatternName;
 use crate::source_span::Source;
 
@@ -45,6 +46,12 @@ impl<'a> RemainingSettings<'a> {
         self.settings.retain(|setting| !is_meant(setting));
         last
     }
+}
+
+/// The reason why nothing has taken this setting. A key of diskperf is left if the pattern does not use it.
+fn why_left(name: &str) -> &'static str {
+    let is_key = name == words::WRITES || KEYS.all().any(|key| key.fio.contains(&name));
+    reason(name).unwrap_or(if is_key { "it has no effect on this pattern" } else { NO_SUCH_OPTION })
 }
 
 impl Conversion<'_> {
@@ -119,10 +126,10 @@ impl Conversion<'_> {
         for setting in rest.settings {
             let is_needless = without_effect(setting.name).is_some()
                 || matches!(setting.name, "stonewall" | "wait_for_previous" | words::KB_BASE)
-                || setting.name == "invalidate" && setting.value == Some("1")
+                || setting.name == words::INVALIDATE && setting.value != Some("0")
                 || setting.value == Some("0") && ["verify", "zero_buffers", words::OVERWRITE].contains(&setting.name);
             if !is_needless {
-                self.pass(&setting, reason(setting.name).unwrap_or(NO_SUCH_OPTION));
+                self.pass(&setting, why_left(setting.name));
             }
         }
     }

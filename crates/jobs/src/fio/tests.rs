@@ -53,8 +53,8 @@ fn imported_jobs_are_the_same_after_export_and_import() {
         let (again, mut differences) = imported(&given.job);
         assert_eq!(again.loads, job.loads, "{sample}\n{}\n{}", job.text.text, given.job);
         assert_eq!(again.seed, job.seed);
-        // fio has no stride that means the same.
-        differences.retain(|line| !line.contains(words::PASSES));
+        // fio has no stride and no warm-up that mean the same.
+        differences.retain(|line| !line.contains(words::PASSES) && !line.contains(words::AFTER_RAMP));
         assert_eq!(differences, Vec::<String>::new(), "{}", given.job);
         assert_eq!(
             export(&again).job.lines().skip(1).collect::<Vec<_>>(),
@@ -331,6 +331,61 @@ fn pauses_cap_the_queue_depth_and_ramps_are_warm_ups() {
         assert_eq!((spec.burst, spec.iodepth), (burst, depth), "{settings}");
         assert_eq!(spec.warmup.map(|time| time.to_string()).as_deref(), Some("500ms"));
         assert_eq!(differences.is_empty(), depth == Some(8), "{differences:?}");
+    }
+}
+
+/// fio keeps its place in the file after a ramp.
+#[test]
+fn a_ramp_before_sequential_accesses_is_listed() {
+    for (settings, is_listed, is_cached) in [
+        ("rw=read", true, true),
+        ("rw=read\ndirect=1", true, false),
+        ("rw=write", true, false),
+        ("rw=write\nfdatasync=1", true, false),
+        ("rw=randread", false, false),
+        ("rw=read\nramp_time=0", false, false),
+    ] {
+        let (job, differences) = imported(&format!("[a]\nsize=8m\nruntime=2\nramp_time=500ms\n{settings}\n"));
+        for lines in [&differences, &export(&job).differences] {
+            let said = |what: &str| lines.iter().any(|line| line.contains(what));
+            assert_eq!((said(words::AFTER_RAMP), said("in the page cache")), (is_listed, is_cached), "{lines:?}");
+        }
+    }
+    let (_, differences) = imported("[a]\nsize=8m\nramp_time=5\n");
+    assert!(differences[0].starts_with("line 1: [a]: ramp_time: fio continues"), "{differences:?}");
+}
+
+/// All loads of a group are warmed up for the same time.
+#[test]
+fn shorter_ramps_of_a_group_are_listed() {
+    let (_, differences) = imported(
+        "[global]\nsize=8m\nrw=randread\nruntime=1\ntime_based\n[a]\nramp_time=5\n[b]\nramp_time=2\n[c]\n[d]\n\
+         stonewall\nramp_time=1\n",
+    );
+    let what = "ramp_time: diskperf runs it for 5s, the longest ramp of its group";
+    assert_eq!(differences, [format!("line 8: [b]: {what}"), format!("line 10: [c]: {what}")]);
+}
+
+#[test]
+fn settings_without_an_effect_have_a_true_reason() {
+    for (settings, said) in [
+        ("rw=randread\nrwmixread=70", Some("rwmixread=70: not converted: it has no effect on this pattern")),
+        ("rw=read\nrwmixwrite=30", Some("rwmixwrite=30: not converted: it has no effect on this pattern")),
+        ("rw=read\nrandom_distribution=zipf:0.9", Some("zipf:0.9: not converted: it has no effect on this pattern")),
+        ("rw=read\nnr_files=4", Some("nr_files=4: not converted: each job has one file")),
+        ("rw=read\nio_limit=4m", Some("io_limit=4m: not converted: a round ends after its time")),
+        ("rw=read\ncgroup=x", Some("cgroup=x: not converted: diskperf has no such option")),
+        ("rw=read\nfilename=big", Some("file:PATH (only reads; --cold evicts it, as fio does)")),
+        ("rw=read\ninvalidate=0", Some("invalidate=0: not converted: diskperf evicts its own files before it reads")),
+        ("rw=read\ninvalidate=1", None),
+        ("rw=read\ninvalidate", None),
+        // fio fills the page cache afterwards.
+        ("rw=read\ninvalidate=0\npre_read=1", None),
+    ] {
+        let (_, differences) = imported(&format!("[a]\nsize=8m\nruntime=1\ntime_based=1\n{settings}\n"));
+        let differences: Vec<String> = differences.into_iter().filter(|line| !line.contains("time_based")).collect();
+        assert_eq!(differences.len(), said.iter().len(), "{settings}: {differences:?}");
+        assert!(said.is_none_or(|said| differences[0].contains(said)), "{settings}: {differences:?}");
     }
 }
 

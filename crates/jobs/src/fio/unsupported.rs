@@ -52,12 +52,18 @@ const NEEDLESS: [(&str, Form); 37] = [
 ];
 
 /// The reason for each setting.
-const REASONS: [(&str, &str); 15] = [
+const REASONS: [(&str, &str); 17] = [
     ("directory", "name the directory on the command line: diskperf run JOB.toml DIRECTORY"),
-    ("filename", "name a target on the command line: a directory, file:PATH (only reads) or new:FSTYPE@DEVICE"),
-    ("invalidate", "reads always start with a cold page cache; warm = true fills it first"),
+    (
+        "filename",
+        "name a target on the command line: a directory, file:PATH (only reads; --cold evicts it, as fio does) or \
+         new:FSTYPE@DEVICE",
+    ),
+    ("invalidate", "diskperf evicts its own files before it reads them, and file:PATH only with --cold"),
+    ("io_limit", "a round ends after its time, or at the end of the file"),
     ("io_size", "a round ends after its time, or at the end of the file"),
     ("loops", "set the number of rounds: diskperf run JOB.toml --rounds N"),
+    ("nr_files", "each job has one file"),
     ("nrfiles", "each job has one file"),
     ("number_ios", "a round ends after its time, or at the end of the file"),
     ("numa_cpu_nodes", "use numactl"),

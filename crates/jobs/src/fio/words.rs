@@ -33,6 +33,29 @@ pub const PACED_BY_BYTES: &str = "fio up to 3.41 paces by bytes, as if all block
 /// The difference of a stride (`get_next_seq_offset` in `io_u.c`).
 pub(super) const PASSES: &str = "fio starts each pass at the same block, and diskperf starts it one block later";
 
+/// The setting of a file that is evicted from the page cache before it is used. It is on by default.
+pub(super) const INVALIDATE: &str = "invalidate";
+
+/// The setting that is the opposite of `rwmixread`.
+pub(super) const WRITES: &str = "rwmixwrite";
+
+/// The difference of a ramp before sequential I/O: fio keeps its place in the file.
+pub(super) const AFTER_RAMP: &str =
+    "fio continues where the ramp ended; diskperf starts again at the beginning of the file";
+
+/// The same for reads through the page cache.
+const CACHED_AFTER_RAMP: &str = "fio continues where the ramp ended; diskperf starts again at the beginning of the \
+                                 file, which is then in the page cache";
+
+/// The difference of a ramp (`ramp_time`, `warmup`) before this pattern; `None` for random patterns.
+pub fn after_ramp(pattern: PatternName, is_direct: bool) -> Option<&'static str> {
+    match pattern {
+        PatternName::Read if !is_direct => Some(CACHED_AFTER_RAMP),
+        PatternName::Read | PatternName::Write | PatternName::Commit => Some(AFTER_RAMP),
+        PatternName::Randread | PatternName::Randwrite | PatternName::Randrw => None,
+    }
+}
+
 /// True if diskperf writes the file beforehand, and fio does so only with [`OVERWRITE`]. fio always writes it for reads
 /// and for the engine mmap (`extend_file` in `filesetup.c`).
 pub(super) fn overwrites(load: &LoadSpec) -> bool {

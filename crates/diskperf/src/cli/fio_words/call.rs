@@ -7,10 +7,14 @@ use clap::ValueEnum;
 use jobs::fio::{self, Limits, OnlyOne};
 use jobs::{LoadSpec, PatternName, SweptKey};
 
-use super::{Part, blocks, setting};
+use super::zeros::is_zero;
+use super::{Part, blocks, is_direct, setting};
 use crate::cli;
 use crate::cli::operands::operands;
 use crate::error::ArgumentError;
+
+/// The remark on a call with a size and without a time.
+const SHORT_ROUND: &str = "without --runtime, fio ends after --size; a diskperf round takes at most 2 s (--time)";
 
 /// A rate of all jobs, and a remark if it is rounded; `None` without a limit. A value that is not a rate of fio is
 /// kept, so that the grammar refuses it.
@@ -29,7 +33,10 @@ pub(super) struct Call {
     limit: Option<String>,
     /// True if fio's `rate_iops` would not limit operations, because there are several block sizes.
     is_paced_by_bytes: bool,
-    /// Differences between this call and the same one in fio: its end, and the defaults of missing options.
+    /// True if the call has a size or a time.
+    pub(super) has_end: bool,
+    /// Differences between this call and the same one in fio: its end, its place after a ramp, and the defaults of
+    /// missing options.
     pub(super) differences: Vec<&'static str>,
     /// Sizes that fio reads in another base, and that base.
     pub(super) other_bases: Vec<(String, u64)>,
@@ -74,17 +81,24 @@ impl Call {
         let is_sequential = matches!(pattern, Some(PatternName::Read | PatternName::Write | PatternName::Commit));
         let is_timed = |part: &Part<'_>| matches!(part, Part::Needless("time_based", value) if *value != Some("0"));
         let is_random = pattern.is_some() && !is_sequential;
-        let has_time = of_fio(&["runtime", "timeout"]).is_some();
+        let has_time = of_fio(&["runtime", "timeout"]).is_some_and(|time| !is_zero(time));
+        let has_file_size = of_ours("size").is_some();
+        let has_own_time = of_ours("time").is_some();
         let time_difference = match parts.iter().any(is_timed) {
             true if is_sequential && has_time => {
                 Some("--time_based: a diskperf round also ends at the end of the file")
             }
-            false if is_random && has_time && of_ours("size").is_some() => {
+            false if is_random && has_time && has_file_size => {
                 Some("without --time_based, fio also ends after --size; a diskperf round takes the whole time")
             }
+            _ if has_file_size && !has_time && !has_own_time => Some(SHORT_ROUND),
             _ => None,
         };
         let mut differences = Vec::from_iter(time_difference);
+        let has_ramp = of_fio(&["ramp_time"]).is_some_and(|time| !is_zero(time)) || of_ours("warmup").is_some();
+        if let Some(pattern) = pattern.filter(|_| has_ramp) {
+            differences.extend(fio::after_ramp(pattern, is_direct(parts) || words().any(|word| word == "--direct")));
+        }
         if !has_sizes && matches!(pattern, Some(PatternName::Read | PatternName::Write)) {
             differences.push("without --bs, fio uses blocks of 4 KiB");
         }
@@ -93,7 +107,13 @@ impl Call {
             differences.push("without --ioengine, fio has a queue depth of 1");
         }
         let block = block().map(|block| block.0).filter(|block| *block > 0);
-        Call { pattern, jobs, block, limit, is_paced_by_bytes, differences, other_bases }
+        let has_end = has_file_size || has_time || has_own_time;
+        Call { pattern, jobs, block, limit, is_paced_by_bytes, has_end, differences, other_bases }
+    }
+
+    /// True if nothing is written.
+    pub(super) fn only_reads(&self) -> bool {
+        matches!(self.pattern, Some(PatternName::Read | PatternName::Randread))
     }
 
     /// True if reads and writes have a limit each.
@@ -182,10 +202,16 @@ mod tests {
             ("commit --runtime=60 --time_based=1", "--time_based: a diskperf round also ends at the end of"),
             ("--rw=write --runtime=60", "without --bs, fio uses blocks of 4 KiB"),
             ("--rw=randread --iodepth=32", "without --ioengine, fio has a queue depth of 1"),
+            ("--rw=read --bs=4k --size=1g", "without --runtime, fio ends after --size; a diskperf round takes at most"),
+            ("--rw=randread --size 1g --runtime=0", "without --runtime, fio ends after --size"),
+            ("--rw=read --bs=4k --ramp_time=5", "at the beginning of the file, which is then in the page cache"),
+            ("commit --runtime=9 --ramp_time=5", "fio continues where the ramp ended"),
         ] {
             let remarks = remarks(line);
             assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
         }
+        let direct = remarks("--rw=read --bs=4k --direct=1 --ramp_time=5");
+        assert!(direct.len() == 1 && direct[0].ends_with("at the beginning of the file"), "{direct:?}");
         for line in [
             "--rw=read --bs=4k",
             "--rw=randread --bs=64k --rate=16k --numjobs=4",
@@ -195,6 +221,9 @@ mod tests {
             "--rw=read --bssplit=4k/60:64k/40 --runtime=60",
             "--rw=read --bs 4k --time_based",
             "--rw=randread --bs=4k,64k --rate_iops=9",
+            "--rw=read --bs=4k --size=1g --time 5s",
+            "--rw=randread --ramp_time=5",
+            "--rw=read --bs=4k --ramp_time=0",
             "--rw=randread --iodepth=1",
             "--rw=randread --iodepth 32 --ioengine=libaio",
             "--rw=randread --iodepth=32 --engine uring",

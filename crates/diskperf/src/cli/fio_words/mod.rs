@@ -2,7 +2,9 @@
 //! and diskperf prints the resulting call. Options with the same meaning in both programs stay as they are.
 
 mod call;
+mod formats;
 mod place;
+mod zeros;
 
 use std::ffi::OsString;
 
@@ -10,7 +12,9 @@ use jobs::fio::{self, Form};
 use units::Bytes;
 
 use self::call::Call;
-use self::place::place;
+use self::formats::formats;
+use self::place::{eviction, is_given, place};
+use self::zeros::{is_zero, remove_zero_syncs};
 use super::own_load;
 use crate::cli;
 use crate::documents::store_arguments::parse_name;
@@ -86,7 +90,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     let (mut pattern, mut ours) = (None, Vec::<OsString>::new());
     let (mut directory, mut file) = (None, None);
     let is_direct = is_direct(&parts);
-    let (mut remarks, mut arrivals) = (Vec::new(), None);
+    let (mut remarks, mut arrivals, mut invalidates) = (Vec::new(), None, true);
     let job_count = number_of_jobs(&parts);
     let mut fault = (job_count > 1).then_some(ArgumentError::SeveralJobs(job_count));
     for part in parts {
@@ -127,6 +131,11 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
                 }
             }
             "rate_process" => arrivals = Some(value),
+            "invalidate" => invalidates = value != "0",
+            "output-format" => match formats(value) {
+                Ok(format) => ours.extend(format.iter().map(OsString::from)),
+                Err(error) => fault = fault.or(Some(error)),
+            },
             // In fio too, the limits of reads and writes set their shares.
             "rwmixread" | "rwmixwrite" if call.has_two_rates() => {
                 remarks.push(format!("--{name}={value} has no effect: the rates of reads and writes set their shares"));
@@ -137,7 +146,7 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
     let place = match place(directory, file) {
         Ok((place, remark)) => {
             remarks.extend(remark);
-            place.map(OsString::from)
+            place
         }
         Err(error) => {
             fault = fault.or(Some(error));
@@ -151,13 +160,21 @@ pub fn translated(words: &[OsString]) -> Option<Translated> {
         Some(value) => remarks.push(format!("--rate_process={value} has no effect without a rate")),
         None => {}
     }
+    remove_zero_syncs(&mut ours);
     round_size(&mut ours, call.block);
+    let is_read = call.only_reads() && !words.iter().any(|word| word == "--cold");
+    let eviction = eviction(place.as_deref(), &ours, is_read, invalidates);
+    ours.extend(eviction.map(OsString::from));
+    if is_given(place.as_deref()) && !call.has_end {
+        let what = "fio ends at the end of the file; a diskperf round takes at most 2 s (--time)";
+        remarks.push(format!("without --runtime, {what}"));
+    }
     remarks.extend(call.differences.iter().copied().map(str::to_owned));
     remarks.extend(call.other_bases.iter().map(|(sizes, base)| {
         let ours = if *base == 1000 { "KiB, MiB and GiB as powers of 1024" } else { "kB, MB and GB as powers of 1000" };
         format!("diskperf reads {ours}; fio reads {sizes} as powers of {base}")
     }));
-    let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(place).collect();
+    let words = words[..head].iter().cloned().chain(pattern).chain(ours).chain(place.map(OsString::from)).collect();
     Some(Translated { words, remarks, fault })
 }
 
@@ -210,14 +227,14 @@ fn parts(words: &[OsString]) -> Vec<Part<'_>> {
         let always = needless == Some(Form::Value) || WITH_VALUE.contains(&name);
         let may_be = needless.is_some() || SWITCHES.contains(&name);
         let next = rest.peek().and_then(|word| word.to_str()).filter(|word| !word.starts_with('-'));
-        let value = given.or(next).filter(|value| always || may_be && ["0", "1"].contains(value));
+        let is_switch = |value: &str| ["0", "1"].contains(&value) || name == "sync" && value == "none";
+        let value = given.or(next).filter(|value| always || may_be && is_switch(value));
         if given.is_none() && value.is_some() {
             rest.next();
         }
         parts.push(match (given, value) {
             _ if needless.is_some() => Part::Needless(name, value),
-            // diskperf always does this.
-            (None, None) | (_, Some("1")) if name == "invalidate" => Part::Needless(name, value),
+            (None, None) if name == "invalidate" => Part::Setting(name, "1"),
             (_, Some(value)) => Part::Setting(name, value),
             (_, None) => Part::Ours(word),
         });
@@ -273,6 +290,7 @@ fn option(name: &str, value: &str) -> Vec<String> {
     let pair = |name: &str, value: String| vec![format!("--{name}"), value];
     let is_on = value == "1";
     match name {
+        "runtime" | "timeout" | "ramp_time" | "thinktime" if is_zero(value) => Vec::new(),
         "blocksize" => pair("bs", value.to_owned()),
         "bssplit" => pair("bs", blocks(value)),
         "numjobs" => pair("jobs", value.to_owned()),
@@ -291,13 +309,8 @@ fn option(name: &str, value: &str) -> Vec<String> {
         "random_distribution" => pair("order", value.to_owned()),
         "randseed" => pair("seed", value.to_owned()),
         "loops" => pair("rounds", value.to_owned()),
-        "output-format" if value.starts_with("json") => vec!["--json".to_owned()],
-        "output-format" if value == "csv" => pair("format", "csv".to_owned()),
-        "output-format" => Vec::new(),
         "sync" if is_on => pair("sync", "sync".to_owned()),
         "pre_read" if is_on => vec!["--warm".to_owned()],
-        // The grammar refuses it.
-        "invalidate" => vec![format!("--{name}={value}")],
         _ => Vec::new(),
     }
 }
@@ -484,7 +497,9 @@ mod tests {
             let Translated { words, remarks, .. } =
                 translated(&self::words(&format!("diskperf io {line}"))).expect(line);
             assert_eq!(words, self::words(&format!("diskperf io {expected}")), "{line}");
-            assert!(remarks.len() == 1 && remarks[0].contains(said), "{remarks:?}");
+            // With a size, another remark is about the time.
+            let most = 1 + usize::from(line.contains("--size"));
+            assert!(remarks.len() == most && remarks.iter().any(|remark| remark.contains(said)), "{remarks:?}");
         }
     }
 
@@ -503,7 +518,7 @@ mod tests {
         assert_eq!(ours("diskperf io --rw=read --filename=nosuchfile"), Some("diskperf io read .".to_owned()));
         let this = env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml";
         let line = ours(&format!("diskperf io --rw=read --filename={this}"));
-        assert_eq!(line, Some(format!("diskperf io read file:{this}")));
+        assert_eq!(line, Some(format!("diskperf io read --cold file:{this}")));
         let line = |name: &str| words(&format!("diskperf io --rw=randread --filename={name}"));
         let translated = |name: &str| translated(&line(name)).expect("words");
         let remarks = translated("/no/such").remarks;
@@ -524,7 +539,8 @@ mod tests {
             ("--directory=/mnt --directory=/tmp".to_owned(), "/tmp".to_owned()),
         ] {
             let line = ours(&format!("diskperf io --rw=read {fio}"));
-            assert_eq!(line, Some(format!("diskperf io read {expected}")), "{fio}");
+            let cold = if expected.starts_with("file:") { "--cold " } else { "" };
+            assert_eq!(line, Some(format!("diskperf io read {cold}{expected}")), "{fio}");
         }
         let missing = translated(&words("diskperf io --rw=randrw --directory=/mnt --filename=nosuch")).expect("words");
         assert_eq!(missing.remarks, ["/mnt/nosuch does not exist: diskperf measures a file of its own in /mnt"]);

@@ -157,7 +157,7 @@ fn words_of_other_programs_get_a_hint() {
         ("io write --bs 2300 --size 22M .", "a whole number of calls of 2300 B", "use --size 23066700B"),
         ("io --rw=read --filename=/dev/null", "/dev/null is not a regular file", ""),
         ("io --rw=read --filename=/dev/nosuchdevice", "there is no such device", "lsblk"),
-        ("io --rw=read --invalidate=0 .", "--invalidate is an option of fio: reads always start with a cold", ""),
+        ("io --rw=read --invalidate=0 .", "--invalidate is an option of fio: diskperf evicts its own files", ""),
         ("io --rw=read --minimal .", "there is no option --minimal", "use --format csv"),
         ("io randread --rate_iops=100 --jobs 1,4 .", "rate of each job in fio, and --jobs has several", "use --rate N"),
         ("io --rw=randrw --rate_iops=100, .", "only the reads or only the writes", "--rate_iops=700,300"),
@@ -208,4 +208,50 @@ fn latencies_are_exported_as_an_interval_log() {
     let page = cli.well(&[&["report", "last", "-o", "page.html"], &stored[..]].concat());
     let html = fs::read_to_string(cli.path().join("page.html")).unwrap_or(page.out);
     assert!(html.contains("percentage of operations within a time (CDF)"), "no distribution");
+}
+
+/// fio evicts an existing file before it reads it, unless it is asked not to or reads it first.
+#[test]
+fn an_existing_file_of_a_fio_call_is_evicted() {
+    let cli = Cli::new();
+    if testkit::is_in_memory(cli.path()) {
+        return testkit::skip!("the temporary folder is in memory");
+    }
+    let path = cli.path().join("data");
+    fs::write(&path, vec![7; 1 << 20]).expect("a file");
+    fs::File::open(&path).and_then(|file| file.sync_all()).expect("on its device");
+    for (options, ours, state) in [
+        ("", "--cold file:data\n", "cold"),
+        ("--invalidate=1", "--cold file:data\n", "cold"),
+        ("--invalidate=0", "--json file:data\n", "unknown"),
+        ("--invalidate=0 --pre_read=1", "--warm file:data\n", "warm"),
+    ] {
+        let line = "--rw=read --bs=128k --filename=data --runtime=1 --rounds 1 --json";
+        let ended = io(&cli, &format!("{line} {options}"));
+        assert!(ended.err.contains(ours), "{options}: {}", ended.err);
+        assert_eq!(only_cell(&ended)["state"]["cache"], state, "{options}");
+    }
+    let own = only_cell(&io(&cli, "read file:data --bs 128KiB --time 1s --cold --rounds 1 --json"));
+    assert_eq!(own["state"]["cache"], "cold", "{own:#}");
+    let printed = io(&cli, "read file:data --cold --print-job");
+    assert!(printed.err.contains("diskperf run JOB.toml --cold"), "{}", printed.err);
+    cli.refuses(&["io", "read", ".", "--cold", "--warm"], 2, &["--cold", "cannot be used with"]);
+}
+
+#[test]
+fn zeros_and_formats_of_fio_are_accepted() {
+    let cli = Cli::new();
+    let line = "--rw=randwrite --bs=4k --runtime=1 --thinktime=0 --ramp_time=0 --fsync=0 --fdatasync 0 --sync=none";
+    let planned = io(&cli, &format!("{line} --output-format=normal --dry-run ."));
+    assert_eq!(planned.status, Some(0), "{}", planned.err);
+    assert!(planned.err.contains("io randwrite --bs=4k --time 1s --dry-run .\n"), "{}", planned.err);
+    let json = io(&cli, "--rw=randread --size=1m --output-format=normal,json --rounds 1 sim:flat");
+    assert_eq!(only_cell(&json)["measured"], true, "{}", json.out);
+    let remark = "without --runtime, fio ends after --size; a diskperf round takes at most 2 s (--time)\n";
+    assert!(json.err.contains(remark), "{}", json.err);
+    for format in ["terse", "normal,terse"] {
+        let option = format!("--output-format={format}");
+        let said = ["there is no option --output-format=terse", "use --format csv"];
+        cli.refuses(&["io", "--rw=read", &option, "."], 2, &said);
+    }
 }
