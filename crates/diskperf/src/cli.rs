@@ -125,8 +125,8 @@ enum Command {
     /// interval is narrow enough or the budget is spent. For each test, diskperf prints the faster target and the ratio
     /// with its 95 % interval; or that the targets are the same within --margin; or that the test is undecided.
     ///
-    /// The intervals are Student t intervals of the rounds' ratios, corrected for the number of comparisons (Holm): at
-    /// most 5 runs in 100 report any false difference.
+    /// The intervals are Student t intervals of the rounds' ratios, corrected for the number of comparisons (Holm):
+    /// about 5 runs in 100 report any false difference.
     ///
     /// diskperf compares every two targets; with --stages, each stage with the one before it, and the last with the
     /// first.
@@ -242,7 +242,7 @@ enum Command {
     /// List the stored runs, the latest last.
     ///
     /// Prints the id of each run, when it began, its preset and targets, and whether it finished. Other commands take
-    /// the id, the beginning of an id, or `last`.
+    /// the id, the beginning of an id, a name, or `last`.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = LIST_EXAMPLES)]
@@ -266,16 +266,16 @@ enum Command {
     ///
     /// Two results are matched if preset, test, phase and settings agree. If each run has one target, the targets are
     /// matched whatever their names; otherwise by name. Each result is faster, slower, the same within --margin, or
-    /// undecided, for which five rounds of each run are needed. The intervals are Welch t intervals of the log rates,
+    /// undecided. A verdict needs at least five rounds of each run. The intervals are Welch t intervals of log rates,
     /// corrected for the number of comparisons (Holm): about 5 comparisons of runs in 100 report any false difference.
     ///
     /// Whatever changed on the machine between the two runs affects every ratio. If you can measure both setups now,
     /// use `choose`, which measures them in turns.
     ///
-    /// --fail-if slower:5% ends with exit status 5 if a result is slower: the interval excludes 1, and its middle is at
-    /// least 5 % lower. It also fails if a result is missing from the new run or cannot be checked. The reasons are:
-    /// too few rounds, an interrupted run, a warning that its rate is false, and a different amount of work. Undecided
-    /// results are listed and do not fail.
+    /// --fail-if slower:5% ends with exit status 5 if a result is slower: the interval excludes 1, and the ratio is at
+    /// most 0.95. It also fails if a result is missing from the new run or cannot be checked. The reasons are: too few
+    /// rounds, an interrupted run, a warning that its rate is false, and a different amount of work. Undecided results
+    /// are listed and do not fail.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = COMPARE_EXAMPLES)]
@@ -283,8 +283,8 @@ enum Command {
     /// Show how the rate of a test changed over all stored runs.
     ///
     /// Prints one line per run, the oldest first, with the settings that changed since the run before. Each run is
-    /// compared with the one before it, as `compare` does, but by itself: of 100 steps that change nothing, 5 may look
-    /// like a change.
+    /// compared with the one before it, as `compare` does, but without correction for many tests: 5 of 100 steps
+    /// without a change may look like one.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = HISTORY_EXAMPLES)]
@@ -318,7 +318,7 @@ enum Command {
     Clean(CleanArguments),
     /// Export stored runs as JSON, CSV or Markdown, or their workloads as a fio job.
     ///
-    /// The JSON is complete: `show`, `explain`, `compare` and `report` on another machine read it from a file.
+    /// The JSON is complete. Elsewhere, `report` reads a file of several runs; `show`, `explain` and `compare` one run.
     ///
     /// Writes: FILE of --output, or standard output.
     #[command(after_help = EXPORT_EXAMPLES)]
@@ -375,23 +375,23 @@ enum Command {
     /// of its directory). One appends records to a file (fdatasync). One overwrites records in place (fdatasync). One
     /// replaces files by rename (fsync, rename, fsync of the directory). At a random moment diskperf cuts the power and
     /// mounts the file system again. Then it looks for every record whose calls had returned successfully. --seed
-    /// repeats the same moments, though the writers may be further or less far by then.
+    /// repeats the same moments, but the writers may have written more or fewer records by then.
     ///
     /// image:FSTYPE is a file system on a device with a write cache that is lost with the power. This tests the file
     /// system, its mount options and the kernel. To test a disk, a controller or a hypervisor, cut its real power
     /// (--write, --check).
     ///
-    /// The exit status is 0 if nothing is lost, and 5 if a record is lost.
+    /// The exit status is 0 if nothing is lost, 5 if a record is lost, and 1 if the control finds no loss.
     ///
     /// Writes: a file system on an image, which it removes; with --write, records in a private folder of a directory,
     /// which --check removes if none is lost.
     Verify(VerifyArguments),
     /// Measure the constants of a device: latencies, limits at depth, buckets, flushes, write cache, rotation.
     ///
-    /// diskperf plays short series of requests past the page cache, and computes the constants from their times. A
-    /// device takes about 20 s, a directory 40 s, a rotating disk up to 60 s. Buckets that were perhaps not full are
-    /// measured again, for up to 22 s more. Let the machine be idle: steps in which diskperf waited for a CPU for more
-    /// than a tenth of the time do not count. As root, latencies are those of the device, from the block trace.
+    /// diskperf sends short series of requests with O_DIRECT, and computes the constants from their times. A device
+    /// takes about 20 s, a directory 40 s, a rotating disk up to 60 s. Buckets that were perhaps not full are measured
+    /// again, for up to 22 s more. Keep the machine idle: steps in which diskperf waited for a CPU for more than a
+    /// tenth of the time do not count. As root, latencies are those of the device, from the block trace.
     ///
     /// Writes: nothing, if TARGET is a device, an existing file or a simulation. For a directory, a file of 256 MiB (at
     /// most a tenth of the free space) in a private folder, which it removes. FILE, if you give --output.
@@ -407,9 +407,9 @@ enum Command {
     },
     /// Check what this user, kernel and container can measure, and how to get the rest.
     ///
-    /// Tries each ability on things of its own: a private folder, a file opened with O_DIRECT, the page cache of a
-    /// file, a loop device, a private mount, a control group. It removes them all. A missing ability is an answer, not
-    /// a failure: the exit status is 0.
+    /// Tests each ability on temporary objects: a private folder, a file opened with O_DIRECT, the page cache of a
+    /// file, a loop device, a private mount, a control group. It removes them all. The exit status is 0 even if
+    /// abilities are missing.
     ///
     /// Writes: small test files in PATH, which it removes.
     #[command(after_help = DOCTOR_EXAMPLES)]
@@ -425,7 +425,7 @@ enum Command {
     ///
     /// Without a word, prints the most important commands. `diskperf help commands` lists all commands, `diskperf help
     /// programs` those that repeat a paper, a lab or a book. Other lists are warnings, units, clocks, states,
-    /// bottlenecks, breakdown, terms, presets, targets, keys, parts and exit.
+    /// bottlenecks, breakdown, remarks, terms, presets, targets, keys, parts, costs, checks and exit.
     ///
     /// Writes: nothing.
     #[command(after_help = HELP_EXAMPLES)]
@@ -453,8 +453,7 @@ pub fn command() -> clap::Command {
     CommandLine::command()
 }
 
-/// Runs the command on this command line. Ends the program after `--help`, and with exit status 2 if the command line
-/// is wrong.
+/// Runs the command on this command line. Ends the program with exit status 2 if the command line is wrong.
 pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     if let [_, word] = &words[..]
         && (word == "-h" || word == "--help")
@@ -463,7 +462,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     }
     let (line, words) = match default_command::read(words.clone()) {
         Ok(read) => read,
-        Err(Misread::Words(error)) => refuse(&error, &words),
+        Err(Misread::Words(error)) => return refuse(&error, &words),
         Err(Misread::Meaning(error)) => return Err(json_errors::print_error(&words, *error)),
     };
     perform(line, &words).map_err(|error| json_errors::print_error(&words, error))
@@ -569,22 +568,23 @@ fn begin(shown: &OutputArguments<RunFormat>, asked: Result<Resolved, Error>, cal
     }
 }
 
-/// Prints the error, or the help that was asked for, and ends the program. Escapes control characters of the words.
-fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
+/// Prints the help that was asked for, or prints the error and ends the program. Escapes control characters.
+fn refuse(error: &clap::Error, words: &[OsString]) -> Result<Exit, Error> {
     if error.use_stderr() {
         json_errors::print_clap_error(words, error);
+    } else if output::page().columns.is_none() {
+        // Not by clap, which ignores a full disk. On a terminal, it prints headings in bold.
+        return output::print(&error.to_string()).map(|()| Exit::Done);
     }
     let shown: Vec<_> = words.iter().map(|word| OsString::from(sanitize::line(&word.shown()).into_owned())).collect();
     if shown == words {
         error.exit();
     }
-    match default_command::read(shown) {
-        Err(Misread::Words(error)) => error.exit(),
-        _ => {
-            output::remark(&error.to_string());
-            std::process::exit(error.exit_code())
-        }
+    if let Err(Misread::Words(error)) = default_command::read(shown) {
+        error.exit();
     }
+    output::remark(&error.to_string());
+    std::process::exit(error.exit_code())
 }
 
 /// Resolves the run that a command line asks for. `None` if it runs nothing, or if it names a job file and `may_read`

@@ -1,12 +1,15 @@
 //! Words that a shell completes and that no script can know: ids and names of runs, targets, machines, and words of
 //! the help.
 
+use std::ffi::{OsStr, OsString};
+
 use campaign::presets::GLOSSARY;
 use clap::Command;
 use machines::Machine;
 use report::glossary::Topic;
 use store::LAST;
 
+use super::operands::takes_next;
 use crate::documents::store_arguments::StoreArguments;
 
 /// The kinds of such words, each with the names of the arguments that take them.
@@ -37,10 +40,16 @@ pub fn commands(grammar: &Command) -> impl Iterator<Item = &str> {
     grammar.get_subcommands().filter(|command| kinds(command).next().is_some()).map(Command::get_name)
 }
 
-/// The words that the arguments of this command take; none for other commands.
-pub fn words(name: &str, grammar: &Command) -> Vec<String> {
+/// The words that the arguments of this command take; none for other commands. `line` is the command line before the
+/// word to complete, if the shell passes it: the value of an option is not such an argument, and `--store` names the
+/// runs.
+pub fn words(name: &OsStr, line: &[OsString], grammar: &Command) -> Vec<String> {
     let Some(command) = grammar.find_subcommand(name) else { return Vec::new() };
-    let mut words: Vec<String> = kinds(command).flat_map(|kind| of_kind(kind, grammar)).collect();
+    if line.last().is_some_and(|word| takes_next(&[command], word)) {
+        return Vec::new();
+    }
+    let store = StoreArguments::named_in(line);
+    let mut words: Vec<String> = kinds(command).flat_map(|kind| of_kind(kind, grammar, &store)).collect();
     // A shell would split the others, or run them as commands.
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/@._+-=,".contains(letter);
     words.retain(|word| !word.is_empty() && word.chars().all(is_plain));
@@ -58,9 +67,9 @@ fn kinds(command: &Command) -> impl Iterator<Item = Kind> {
     KINDS.into_iter().filter(move |(_, own)| own.iter().any(|own| names.contains(own))).map(|(kind, _)| kind)
 }
 
-fn of_kind(kind: Kind, grammar: &Command) -> Vec<String> {
+fn of_kind(kind: Kind, grammar: &Command, store: &StoreArguments) -> Vec<String> {
     match kind {
-        Kind::Run => runs(),
+        Kind::Run => runs(store),
         Kind::Target => targets(),
         Kind::Machine => Machine::all().map(|machine| machine.name).collect(),
         Kind::Word => {
@@ -73,8 +82,8 @@ fn of_kind(kind: Kind, grammar: &Command) -> Vec<String> {
 }
 
 /// The ids and names of stored runs. None if the database cannot be read: a shell has no place for an error.
-fn runs() -> Vec<String> {
-    let listed = StoreArguments::default().to_read().ok().flatten().and_then(|store| store.list().ok());
+fn runs(store: &StoreArguments) -> Vec<String> {
+    let listed = store.to_read().ok().flatten().and_then(|store| store.list().ok());
     let ids = listed.into_iter().flatten().flat_map(|run| [run.id].into_iter().chain(run.info.name));
     let ids: Vec<String> = ids.collect();
     if ids.is_empty() { ids } else { ids.into_iter().chain([LAST.to_owned()]).collect() }
@@ -100,10 +109,16 @@ mod tests {
     #[test]
     fn arguments_have_words() {
         let grammar = grammar();
-        let has = |command: &str, word: &str| words(command, &grammar).iter().any(|known| known == word);
+        let words = |command: &str, line: &[&str]| {
+            let line: Vec<OsString> = line.iter().map(OsString::from).collect();
+            words(command.as_ref(), &line, &grammar)
+        };
+        let has = |command: &str, word: &str| words(command, &[]).iter().any(|known| known == word);
         assert!(has("help", "knee") && has("help", "commands") && has("help", "choose"));
         assert!(has("io", "image:ext4") && has("choose", "sim:vax750-uda50") && has("simulate", "vax750-uda50"));
-        assert!(words("schema", &grammar).is_empty() && words("nonsense", &grammar).is_empty());
+        assert!(words("schema", &[]).is_empty() && words("nonsense", &[]).is_empty());
+        assert!(words("io", &["d", "io", "--size"]).is_empty() && words("io", &["d", "io", "-o"]).is_empty());
+        assert!(!words("io", &["d", "io", "--size", "1MiB", "--json"]).is_empty());
         let all: Vec<&str> = commands(&grammar).collect();
         for command in ["show", "explain", "compare", "report", "export", "delete", "resume", "run", "io", "help"] {
             assert!(all.contains(&command), "{command}: {all:?}");

@@ -59,7 +59,7 @@ fn derive(path: &Path) -> Result<Derived, Error> {
         return Err(PathFault::NotAFile(path.to_owned()).into());
     }
     inputs::will_read(path)?;
-    let file = read_limited::open(path).map_err(unreadable)?;
+    let file = read_limited::open_named(path).map_err(unreadable)?;
     let derived = blktrace::derive(&path.shown(), BufReader::new(file)).map_err(unreadable)?;
     Ok(derived?)
 }

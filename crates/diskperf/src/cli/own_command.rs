@@ -66,9 +66,6 @@ impl CommandArguments {
 
 /// Reads the value of --timeout.
 fn parse_timeout(text: &str) -> Result<Nanos, String> {
-    if text.starts_with('-') {
-        return Err("a time cannot be negative".to_owned());
-    }
     if text == "0" {
         return Err("0 is not a timeout; leave out --timeout for no limit".to_owned());
     }

@@ -6,6 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser};
 use jobs::LoadSpec;
 
@@ -59,12 +60,25 @@ pub fn divided(
     if !has_pattern && of_choose.iter().any(|word| word == "--help" || word == "-h") {
         return Ok(of_choose);
     }
+    if let Some(other) = other_workload(&of_choose, choose) {
+        let why = format!("{other} cannot be used with io: both say which workload to run");
+        return Err(choose.clone().error(ErrorKind::ArgumentConflict, why));
+    }
     let (of_load, swept) = own_sweep::divided(of_load, has_fio_words);
     let OwnLoad { load } = OwnLoad::try_parse_from(of_load)?;
     let json = serde_json::to_string(&load).expect("plain data");
     let options = [format!("--{OPTION}={json}").into()].into_iter().chain(own_sweep::hidden_option(&swept));
     of_choose.splice(2..2, options);
     Ok(of_choose)
+}
+
+/// The word for another workload than the one after `io`. Clap would name the hidden option.
+fn other_workload(words: &[OsString], choose: &clap::Command) -> Option<String> {
+    let named = |word: &OsString| match option(word, choose).and_then(Arg::get_long) {
+        Some(long @ ("preset" | "load")) => Some(format!("--{long}")),
+        _ => (word == "--").then(|| "a command after --".to_owned()),
+    };
+    words.iter().find_map(named)
 }
 
 /// The option that a word names, as in `--bs` or `--bs=4k`.
@@ -143,6 +157,14 @@ mod tests {
             ["diskperf choose . /tmp", "diskperf run io", "diskperf choose --only io . x", "diskperf choose . -- io x"]
         {
             assert_eq!(divide(line).expect("words").join(" "), line);
+        }
+        for (line, said) in [
+            ("diskperf choose . /x --preset quick io randread", "--preset cannot be used with io"),
+            ("diskperf choose . /x io randread --load=x.toml", "--load cannot be used with io"),
+            ("diskperf choose . /x io randread -- true", "a command after -- cannot be used with io"),
+        ] {
+            let error = divide(line).expect_err(line).to_string();
+            assert!(error.contains(said) && !error.contains("io-load"), "{error}");
         }
         assert!(divide("diskperf choose . /x io sideways").is_err());
         assert!(divide("diskperf choose . /x io").is_err());

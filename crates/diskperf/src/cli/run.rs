@@ -60,7 +60,7 @@ pub struct RunArguments {
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
     /// Run only this test of the preset, as in read_8192; can be repeated.
-    #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
+    #[arg(long, value_name = "TEST", conflicts_with = "command")]
     only: Vec<String>,
     /// Number of rounds, with a discarded first one [default: that of the preset]. A single round cannot measure
     /// several targets in turns: their results then have the warning `order`.
@@ -79,7 +79,7 @@ pub struct RunArguments {
     /// Start no round that would end later than this, as in 2min [default: quick 1min, others no limit]. quick uses the
     /// whole budget: its files are as large as fits. If the budget is short, it skips tests (n.m.), so that the others
     /// get enough data. tlpi first skips its slowest rows (n.m.), and then rounds, down to two.
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
     budget: Option<Nanos>,
     /// Write at most this to each target in all rounds, for quick, as in 4GiB [default: 16GiB; no limit with --size].
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_max_write)]
@@ -89,7 +89,7 @@ pub struct RunArguments {
     #[command(flatten)]
     hosts: HostArguments,
     /// Time of each test of device in a round, from 0.1s to 24h [default: 10s].
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_round_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_round_time)]
     time: Option<Nanos>,
     /// Overwrite the whole DEVICE, with the preset device: discard it, write it sequentially (--precondition), and
     /// measure writes in every round. Needs --destroy-data and --confirm; a device in use is refused.

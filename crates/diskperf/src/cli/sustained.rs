@@ -11,7 +11,7 @@ pub struct SustainedArguments {
     /// Load each target for this long before the first round, as in 2min. The load is the test that writes most or, if
     /// all tests only read, the first. It uses up burst credits and fills caches. Not part of --budget. If several
     /// targets take turns, each is also loaded before every test, for half of the run [default: no load].
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
     sustained: Option<Nanos>,
 }
 

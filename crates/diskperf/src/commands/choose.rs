@@ -57,14 +57,14 @@ pub struct ChooseArguments {
     #[arg(long = own_sweep::OPTION, hide = true, value_parser = own_sweep::parse, requires = "io_load")]
     io_sweep: Option<Texts>,
     /// Run only this test of the preset, as in commit; can be repeated.
-    #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
+    #[arg(long, value_name = "TEST", conflicts_with = "command")]
     only: Vec<String>,
     /// Treat targets that differ by less than this as the same, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true,
           value_parser = parse_margin)]
     margin: f64,
     /// End after this time, decided or not [default: 5min; none if all targets are simulated].
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
     budget: Option<Nanos>,
     #[command(flatten)]
     sustained: SustainedArguments,

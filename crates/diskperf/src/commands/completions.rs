@@ -1,6 +1,8 @@
 //! `diskperf completions SHELL`: a shell's script to complete commands, options and presets. For ids of runs, targets
 //! and words of the help, the scripts of bash, zsh and fish ask `diskperf completions --words COMMAND`.
 
+use std::ffi::OsString;
+
 use clap::Args;
 use clap_complete::Shell;
 use units::Exit;
@@ -14,20 +16,24 @@ pub struct CompletionsArguments {
     /// Shell
     #[arg(required_unless_present = "words")]
     shell: Option<Shell>,
-    /// Print the ids, targets or words that the arguments of COMMAND take. The scripts call it.
-    #[arg(long, value_name = "COMMAND", hide = true)]
-    words: Option<String>,
+    /// Print the ids, targets or words that the arguments of COMMAND take. The scripts call it. The command line before
+    /// the word to complete may follow.
+    #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, hide = true)]
+    words: Vec<OsString>,
 }
 
-/// The part of bash's script for words. Bash ends a word at a colon, so the part before it is cut off.
+/// The part of bash's script for words. Bash ends a word at a colon, so the part before it is cut off. For the same
+/// reason, the words before are those between spaces.
 const BASH: &str = r#"
 _diskperf_words() {
     _diskperf "$@"
-    local typed="${COMP_LINE:0:COMP_POINT}" word
-    typed="${typed##* }"
+    local line="${COMP_LINE:0:COMP_POINT}" earlier known word
+    local typed="${line##* }"
     [[ $COMP_CWORD -gt 1 && $typed != -* ]] || return 0
+    read -ra earlier <<< "${line%"$typed"}"
+    known="$("${COMP_WORDS[0]}" completions --words "${COMP_WORDS[1]}" "${earlier[@]}" 2>/dev/null)"
     local before="${typed%"${typed##*:}"}"
-    for word in $(compgen -W "$("${COMP_WORDS[0]}" completions --words "${COMP_WORDS[1]}" 2>/dev/null)" -- "$typed"); do
+    for word in $(compgen -W "$known" -- "$typed"); do
         COMPREPLY+=("${word#"$before"}")
     done
 }
@@ -37,14 +43,14 @@ complete -F _diskperf_words -o bashdefault -o default diskperf
 /// The beginning of zsh's function, for words.
 const ZSH: &str = r#"_diskperf() {
     if (( CURRENT > 2 )) && [[ $PREFIX != -* ]]; then
-        compadd -- ${(f)"$($words[1] completions --words $words[2] 2>/dev/null)"}
+        compadd -- ${(f)"$($words[1] completions --words $words[2] "${(@Q)words[1,CURRENT-1]}" 2>/dev/null)"}
     fi
 "#;
 
 pub fn run(arguments: &CompletionsArguments, mut command: clap::Command) -> Result<Exit, Error> {
-    if let Some(name) = &arguments.words {
+    if let Some((name, line)) = arguments.words.split_first() {
         command.build();
-        let words = completion_words::words(name, &command);
+        let words = completion_words::words(name, line, &command);
         output::print(&words.into_iter().map(|word| word + "\n").collect::<String>())?;
     }
     let Some(shell) = arguments.shell else { return Ok(Exit::Done) };

@@ -8,7 +8,6 @@ use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use kernel::PathFault;
-use kernel::sys::name::Shown;
 use report::glossary::Topic;
 use units::Exit;
 
@@ -59,14 +58,21 @@ fn make(directory: &Path) -> Result<(), Error> {
     match user_files::existing(directory) {
         Ok(metadata) if !metadata.is_dir() => Err(PathFault::NotADirectory(directory.to_owned()).into()),
         Ok(_) => Ok(()),
-        Err(PathFault::Missing(_)) => Ok(fs::create_dir_all(directory)
-            .map_err(|source| OutputError::Failed { to: directory.shown().to_string(), source })?),
+        Err(PathFault::Missing(_)) => {
+            let made = fs::create_dir_all(directory);
+            Ok(made.map_err(|source| OutputError::Manual { to: directory.to_owned(), source })?)
+        }
         Err(other) => Err(other.into()),
     }
 }
 
 fn write(directory: &Path, name: &str, text: &str) -> Result<(), Error> {
-    output::deliver(text, Some(&directory.join(name)))
+    let to = directory.join(name);
+    output::deliver(text, Some(&to)).map_err(|error| match error {
+        // Its hint is about -o, which `man` does not have.
+        Error::Output(OutputError::Failed { source, .. }) => OutputError::Manual { to, source }.into(),
+        other => other,
+    })
 }
 
 /// The page of one command: its help, the words that belong to it, the exit status.

@@ -72,7 +72,8 @@ pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
     let probed = findings(&target, &stop, &line);
     line.clear();
     let (findings, measured_on) = match probed {
-        Err(Error::Campaign(CampaignError::Tape(TapeFault::Stopped))) => {
+        // With --json, the error becomes the document.
+        Err(Error::Campaign(CampaignError::Tape(TapeFault::Stopped))) if !arguments.json => {
             output::remark("interrupted; nothing is left behind");
             return Ok(Exit::Interrupted);
         }
@@ -167,7 +168,7 @@ fn play_real(file: &mut RecordedFile, settings: Settings, line: &StatusLine) -> 
         let is_tracer = matches!(file.not_recorded(), Some(NotRecorded::NoTracer(_)));
         let hint = if is_tracer { "; run diskperf as root, on a kernel with tracefs" } else { "" };
         line.clear();
-        output::remark(&format!("the latencies include the program's way to the device and back: {why}{hint}"));
+        output::remark(&format!("the latencies include the kernel's I/O path: {why}{hint}"));
     }
     Ok(findings)
 }

@@ -39,7 +39,7 @@ pub struct ProofArguments {
     #[arg(long)]
     anonymous: bool,
     /// Time for the tests of quick, as in 2min [default: 1min].
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_time)]
     budget: Option<Nanos>,
     /// Number of power cuts.
     #[arg(long, default_value_t = POWER_CUTS, value_name = "COUNT", allow_negative_numbers = true,

@@ -21,18 +21,31 @@ use crate::documents::store_arguments::StoreArguments;
 use crate::documents::user_files;
 use crate::error::{Error, RunsError};
 
-/// The document of a stored run, or the one in a file.
+/// The mark at the beginning of a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The document of a stored run, or the only one in a file.
 pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
+    Ok(only(name_of(run), all_named(run, store)?)?)
+}
+
+/// The document of a stored run, or all documents in a file.
+pub fn all_named(run: &Path, store: &StoreArguments) -> Result<Vec<Document>, Error> {
     match stored_name(run).map(|name| store.load(name)) {
         // Without a database, the argument can only be a file.
         None | Some(Err(Error::Runs(RunsError::NothingIsStored(_) | RunsError::NowhereToStore))) => read(run),
-        Some(loaded) => loaded,
+        Some(loaded) => Ok(vec![loaded?]),
     }
+}
+
+fn only(name: String, runs: Vec<Document>) -> Result<Document, DocumentFault> {
+    let one = <[Document; 1]>::try_from(runs);
+    one.map(|[run]| run).map_err(|runs| DocumentFault::SeveralRuns { name, count: runs.len() })
 }
 
 /// A result file that `report` reads.
 pub enum Readable {
-    Run(Box<Document>),
+    Runs(Vec<Document>),
     /// The history of tests over all stored runs.
     History(Both<History>),
     /// The result of power cuts.
@@ -45,11 +58,11 @@ pub struct Both<T> {
     pub plain: T,
 }
 
-/// A stored run, or the run, history or verification in a file.
+/// A stored run, or the runs, history or verification in a file.
 pub fn readable(run: &Path, store: &StoreArguments) -> Result<Readable, Error> {
     match stored_name(run).map(|name| store.load(name)) {
         None | Some(Err(Error::Runs(RunsError::NothingIsStored(_) | RunsError::NowhereToStore))) => {}
-        Some(loaded) => return Ok(Readable::Run(Box::new(loaded?))),
+        Some(loaded) => return Ok(Readable::Runs(vec![loaded?])),
     }
     let (name, bytes) = (name_of(run), user_files::bytes(run, LARGEST)?);
     Ok(match schema_of(bytes.as_deref().unwrap_or_default()).as_deref() {
@@ -58,7 +71,7 @@ pub fn readable(run: &Path, store: &StoreArguments) -> Result<Readable, Error> {
             let both = other(name, VERIFICATION_SCHEMA, &bytes.unwrap_or_default())?;
             Readable::Verification(Box::new(both))
         }
-        _ => Readable::Run(Box::new(parse(&name, bytes.as_deref())?)),
+        _ => Readable::Runs(parse(&name, bytes.as_deref())?),
     })
 }
 
@@ -102,8 +115,8 @@ pub fn stored_name(run: &Path) -> Option<&str> {
     run.to_str().filter(|name| *name != "-" && !name.contains(['.', '/']) && !is_file())
 }
 
-/// Reads the document; `-` is standard input.
-fn read(path: &Path) -> Result<Document, Error> {
+/// Reads the documents of a file; `-` is standard input.
+fn read(path: &Path) -> Result<Vec<Document>, Error> {
     Ok(parse(&name_of(path), user_files::bytes(path, LARGEST)?.as_deref())?)
 }
 
@@ -184,27 +197,33 @@ pub fn name_of_bytes(fields: &Map<String, Value>) -> Option<String> {
     Name::deserialize(&json!({ "bytes": bytes })).ok()?.text()
 }
 
-/// Parses a document. Otherwise, the error says what the bytes are:
+/// Parses a document, or several in an array. Otherwise, the error says what the bytes are:
 ///   1. empty, or too large;
 ///   2. not JSON, or truncated JSON;
 ///   3. JSON of another program, or of another version;
 ///   4. JSON that names this version, but does not fit it.
-fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
+fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Vec<Document>, DocumentFault> {
     let name = name.to_owned();
     // 1
     let Some(bytes) = bytes else { return Err(DocumentFault::TooLarge(name)) };
+    // Editors of Windows put it there; job files may have it too.
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     if bytes.trim_ascii().is_empty() {
         return Err(DocumentFault::Empty(name));
     }
     let why = match serde_json::from_slice::<Document>(bytes) {
-        Ok(document) if document.schema == SCHEMA => return Ok(document),
+        Ok(document) if document.schema == SCHEMA => return Ok(vec![document]),
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     };
     // `export` prints an array, also of one run.
-    if let Ok([_]) = serde_json::from_slice::<Vec<serde::de::IgnoredAny>>(bytes).as_deref() {
-        let inner = bytes.trim_ascii();
-        return parse(&name, Some(inner[1..inner.len() - 1].trim_ascii()));
+    match serde_json::from_slice::<Vec<serde::de::IgnoredAny>>(bytes).as_deref() {
+        Ok([_]) => {
+            let inner = bytes.trim_ascii();
+            return parse(&name, Some(inner[1..inner.len() - 1].trim_ascii()));
+        }
+        Ok([_, _, ..]) => return parse_each(&name, bytes),
+        _ => {}
     }
     // A proof has a run in it.
     if schema_of(bytes).as_deref() == Some(PROOF_SCHEMA)
@@ -234,10 +253,22 @@ fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
     }
 }
 
-/// Parses bytes as a document, for fuzzing.
+/// Parses the documents of an array. The error is about the first element that is not a document.
+fn parse_each(name: &str, array: &[u8]) -> Result<Vec<Document>, DocumentFault> {
+    if let Ok(runs) = serde_json::from_slice::<Vec<Document>>(array)
+        && runs.iter().all(|run| run.schema == SCHEMA)
+    {
+        return Ok(runs);
+    }
+    let values: Vec<Value> = serde_json::from_slice(array).unwrap_or_default();
+    let each = values.iter().map(|value| parse(name, Some(value.to_string().as_bytes())));
+    Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// Parses bytes as one document, for fuzzing.
 #[cfg(test)]
 pub fn fuzzed(bytes: &[u8]) -> Result<Document, DocumentFault> {
-    parse("x", Some(bytes))
+    only("x".to_owned(), parse("x", Some(bytes))?)
 }
 
 #[cfg(test)]
@@ -252,6 +283,7 @@ mod tests {
             ("read_8192  1,090 MiB/s\n", "x is not JSON: expected value at line 1 column 1"),
             ("{\n\"schema\": \"diskperf/1\", \"ru", "x is truncated at line 2"),
             ("{\"fio version\": \"fio-3.36\"}", "x is JSON, but not a results file of diskperf"),
+            ("[]", "x is JSON, but not a results file of diskperf"),
             ("[1, 2]", "x is JSON, but not a results file of diskperf"),
             ("{\"schema\": \"diskperf/2\"}", "x has the version diskperf/2; this build reads diskperf/1"),
             ("{\"schema\": \"diskperf/1\"}", "x is not valid diskperf/1: missing field `run` at line 1 column 24"),
@@ -261,6 +293,19 @@ mod tests {
         let unfit = other::<History>("x".to_owned(), HISTORY_SCHEMA, b"{\"schema\": \"diskperf-history/1\"}");
         assert!(matches!(unfit, Err(DocumentFault::Unfit { schema: HISTORY_SCHEMA, .. })));
         assert!(matches!(parse("x", None), Err(DocumentFault::TooLarge(_))));
+    }
+
+    #[test]
+    fn files_of_several_runs_are_read_whole_or_named_by_their_fault() {
+        let run = include_str!("../../../../docs/quick.json");
+        let count = |text: &str| parse("x", Some(text.as_bytes())).map(|runs| runs.len());
+        assert!(matches!(count(&format!("\u{FEFF}{run}")), Ok(1)));
+        assert!(matches!(count(&format!(" [{run},\n{run}]\n")), Ok(2)));
+        assert!(matches!(count(&format!("[[{run}], {run}, {run}]")), Ok(3)));
+        let several = fuzzed(format!("[{run}, {run}]").as_bytes()).expect_err("which run?");
+        assert_eq!(several.to_string(), "x has 2 runs, and this command reads one");
+        let other = count(&format!("[{run}, {{\"schema\": \"diskperf/2\"}}]")).expect_err("another version");
+        assert!(matches!(other, DocumentFault::OtherVersion { .. }), "{other}");
     }
 
     #[test]

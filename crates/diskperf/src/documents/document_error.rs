@@ -20,6 +20,8 @@ pub enum DocumentFault {
     CutShort { name: String, line: usize },
     #[error("{0} is JSON, but not a results file of diskperf")]
     NotOurs(String),
+    #[error("{name} has {count} runs, and this command reads one")]
+    SeveralRuns { name: String, count: usize },
     #[error("{name} has the version {schema}; this build reads {SCHEMA}")]
     OtherVersion { name: String, schema: String, written_by: Option<String> },
     #[error("{name} is not valid {schema}: {why}")]
@@ -64,6 +66,9 @@ impl DocumentFault {
             }
             DocumentFault::NotJson { .. } => {
                 "use the JSON of a run, not its table: diskperf run quick --json -o run.json".to_owned()
+            }
+            DocumentFault::SeveralRuns { .. } => {
+                "export each run to a file of its own: diskperf export last -o run.json".to_owned()
             }
             DocumentFault::CutShort { .. } => "run it again, or copy the file again".to_owned(),
             DocumentFault::OtherVersion { written_by, .. } => match other(written_by) {

@@ -9,18 +9,23 @@ use super::user_files;
 use crate::error::Error;
 use crate::ui::shell;
 
-/// The text of a job file of diskperf or fio.
+/// The text of a fio job.
 pub fn open(path: &Path) -> Result<Source, Error> {
+    read(path, true)
+}
+
+/// The text of a job file of diskperf or fio. Errors of `import` have another hint.
+fn read(path: &Path, is_for_import: bool) -> Result<Source, Error> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() };
     let bytes = user_files::bytes(path, jobs::LARGEST)?;
-    let bytes = bytes.ok_or_else(|| JobError::TooLarge { name: name.clone(), most: jobs::LARGEST })?;
-    let text = String::from_utf8(bytes).map_err(|_| JobError::NotText(name.clone()))?;
+    let bytes = bytes.ok_or_else(|| JobError::TooLarge { name: name.clone(), most: jobs::LARGEST, is_for_import })?;
+    let text = String::from_utf8(bytes).map_err(|_| JobError::NotText { name: name.clone(), is_for_import })?;
     Ok(Source::new(name, text))
 }
 
 /// The text of a job file of diskperf. A fio job is refused.
 pub fn open_own(path: &Path) -> Result<Source, Error> {
-    let text = open(path)?;
+    let text = read(path, false)?;
     if is_fio(path, &text) {
         return Err(to_convert(path).into());
     }

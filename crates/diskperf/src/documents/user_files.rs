@@ -43,8 +43,8 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
     }
 }
 
-/// All bytes of a file, or of a pipe such as a shell's `<(command)`; `-` is standard input. `None` if there are more
-/// than `most`. Directories, devices and the command's own output file are refused.
+/// All bytes of a file, or of a pipe such as a shell's `<(command)`; `-` is standard input. A FIFO is read once it has
+/// a writer. `None` if there are more than `most`. Directories, devices and the command's own output file are refused.
 pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
@@ -60,7 +60,7 @@ pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
         return Err(PathFault::NotAFile(path.to_owned()));
     }
     inputs::will_read(path)?;
-    read_limited::open(path).and_then(|file| read_limited::bytes(file, most)).map_err(unreadable)
+    read_limited::open_named(path).and_then(|file| read_limited::bytes(file, most)).map_err(unreadable)
 }
 
 /// True for a block or character device: writing would destroy its data.

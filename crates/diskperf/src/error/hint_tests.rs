@@ -70,6 +70,7 @@ fn errors() -> Vec<Error> {
         ArgumentError::NoChoice.into(),
         RunsError::NothingLeft(run()).into(),
         RunsError::AllFinished.into(),
+        RunsError::SeveralJobs { first: path(), count: 2 }.into(),
         RunsError::Elsewhere {
             run: run(),
             elsewhere: String::new(),
@@ -104,6 +105,7 @@ fn errors() -> Vec<Error> {
         Error::Store(StoreError::UnknownRun { typed: "x".to_owned(), near: Vec::new() }),
         Error::Store(StoreError::Taken(run())),
         Error::Document(DocumentFault::Empty("x".to_owned())),
+        Error::Document(DocumentFault::SeveralRuns { name: "x".to_owned(), count: 2 }),
         Error::Document(DocumentFault::NotJson { name: "x".to_owned(), why: String::new() }),
         CommandFault::NotFound(kernel::NoCommand::Nothing).into(),
         CommandFault::Preset("quick".to_owned()).into(),

@@ -15,6 +15,8 @@ use crate::ui::shell;
 pub enum OutputError {
     #[error("cannot write {to}: {}", message(source))]
     Failed { to: String, source: io::Error },
+    #[error("cannot write {}: {}", .to.shown(), message(source))]
+    Manual { to: PathBuf, source: io::Error },
     #[error("{} is not a descriptor that diskperf was started with and may write to", .0.shown())]
     NotOpen(PathBuf),
     #[error("stopped before the reader of {} had read everything", .0.shown())]
@@ -27,6 +29,11 @@ impl OutputError {
     pub(super) fn outcome(&self) -> Outcome {
         match self {
             OutputError::Failed { source, .. } => (Exit::Failed, hint_of(source).map(str::to_owned)),
+            OutputError::Manual { source, .. } => {
+                let hint = Errno(source.raw_os_error().unwrap_or_default()).hint();
+                let hint = hint.unwrap_or("name a directory that you may write to, as in --out /tmp/man");
+                (Exit::Failed, Some(hint.to_owned()))
+            }
             OutputError::NotOpen(_) => usage("open it in the shell, as in diskperf list -o /dev/fd/3 3> FILE"),
             OutputError::NoReader(path) => {
                 let hint = match path == Path::new("-") {

@@ -18,6 +18,8 @@ pub enum RunsError {
     NothingIsStored(&'static str),
     #[error("the run {0} has no job file; only a job file can be exported for other tools")]
     NoJob(String),
+    #[error("--to fio exports one workload, not {count}: fio would run them at the same time")]
+    SeveralJobs { first: PathBuf, count: usize },
     #[error("no stored run has the test {word}")]
     NoHistory { word: String, known: Vec<String> },
     #[error("the run {0} is finished")]
@@ -66,6 +68,10 @@ impl RunsError {
             RunsError::NowhereToStore => usage("name a file for it: --store PATH or DISKPERF_STORE=PATH"),
             RunsError::NothingIsStored(_) => usage("name a results database: --store PATH"),
             RunsError::NoJob(_) => usage("`diskperf io randread --print-job > JOB.toml` makes a job file"),
+            RunsError::SeveralJobs { first, .. } => {
+                let export = shell::on_store(&format!("export --to fio {} -o JOB.fio", shell::word(first)));
+                usage(format!("export each to a file of its own: {export}"))
+            }
             RunsError::NoHistory { known, .. } if known.is_empty() => usage("diskperf run quick stores a run"),
             RunsError::NoHistory { known, .. } => usage(format!("known tests: {}", known.join(", "))),
             RunsError::NothingLeft(run) => usage(format!("{} prints it", shell::on_store(&format!("show {run}")))),

@@ -494,6 +494,56 @@ fn a_percentile_is_guarded_like_a_rate() {
     assert!(unknown.err.contains("read"), "{}", unknown.err);
 }
 
+/// Two workloads, of which one has too few operations for percentiles, and their sum, which has no latencies.
+#[test]
+fn a_percentile_of_all_tests_leaves_out_none_that_was_timed() {
+    let cli = Cli::new();
+    let job = "[[load]]\nname = 'often'\npattern = 'randread'\nsize = '256KiB'\ntime = '60s'\n\
+               [[load]]\nname = 'rare'\npattern = 'randread'\nrate = 1\nsize = '256KiB'\ntime = '3s'\n";
+    fs::write(cli.path().join("x.toml"), job).expect("a job");
+    let without_operations = |cell: &mut Value| {
+        cell["latency_ns"] = Value::Null;
+        for round in cell["rounds"].as_array_mut().expect("rounds") {
+            round["operations"] = json!([]);
+        }
+    };
+    for (name, target) in [("then.json", "d=sim:vax780-sc780"), ("now.json", "d=sim:vax780-sc780,drive.rpm=1800")] {
+        let mut run = document(&printed(&cli, &["run", "x.toml", target, "--rounds", "5", "--json"], 0));
+        assert_eq!((&run["cells"][1]["program"], &run["cells"][1]["latency_ns"]), (&json!("rare"), &Value::Null));
+        let mut sum = run["cells"][1].clone();
+        (sum["program"], sum["phase"]) = (json!("sum"), json!("sum"));
+        sum["parameters"]["sum_of"] = json!("often+rare");
+        without_operations(&mut sum);
+        run["cells"].as_array_mut().expect("cells").push(sum);
+        fs::write(cli.path().join(name), run.to_string()).expect("a document");
+        without_operations(&mut run["cells"][1]);
+        fs::write(cli.path().join(format!("lost-{name}")), run.to_string()).expect("a document");
+    }
+    let compared = |now: &str, condition: &str| {
+        let ended = cli.run(&["compare", "then.json", now, "--fail-if", condition, "--json"]);
+        (ended.status, document(&ended)["fail_if"][0].clone())
+    };
+    for (now, condition) in [
+        ("now.json", "p50:slower:900%"),
+        // The longest latency is exact, however few operations there are.
+        ("now.json", "max:slower:900%"),
+        ("lost-now.json", "max:slower:900%"),
+    ] {
+        let (_, guarded) = compared(now, condition);
+        let cells: Vec<&str> = guarded["cells"].as_array().expect("cells").iter().filter_map(Value::as_str).collect();
+        assert_eq!(cells, ["often", "rare"], "{now} {condition}: {guarded:#}");
+    }
+    for (now, condition, why) in [
+        ("now.json", "p50:slower:900%", "a round of base has too few operations for the percentile"),
+        ("lost-now.json", "max:slower:900%", "new has no such latencies of its rounds"),
+    ] {
+        let (status, guarded) = compared(now, condition);
+        let unguarded = guarded["unguarded"].as_array().expect("cells");
+        let expected = json!({ "cell": "rare", "why": why });
+        assert!(status == Some(5) && unguarded.contains(&expected), "{now} {condition}: {guarded:#}");
+    }
+}
+
 #[test]
 fn a_comparison_is_a_report_for_ci_systems() {
     let cli = Cli::new();

@@ -98,6 +98,15 @@ fn invalid_options_are_refused_before_writing() {
         ("randread --rate 0", 2, "--rate 0: it must be from 1 to "),
         ("randread --arrivals poisson", 2, "--rate"),
         ("randread --time 0s", 2, "more than zero"),
+        ("randread --time -1s", 2, "a time cannot be negative"),
+        ("randread --warmup -1s", 2, "a time cannot be negative"),
+        ("randread --think -1ms", 2, "a time cannot be negative"),
+        ("randread --budget -1s", 2, "a time cannot be negative"),
+        ("randread --sustained -1s", 2, "a time cannot be negative"),
+        ("randread --time --direct", 2, "'--direct' for '--time <TIME>': not a time"),
+        ("randread --rate 4294967296", 2, "it must be from 1 to 10000000"),
+        ("randread --bs 1.5", 2, "a number of bytes must be whole"),
+        ("randrw --reads 1..0", 2, "write --reads 0..100+25 or 50,70"),
         ("write --warm", 2, "--warm: write starts without a file"),
         ("commit --warm", 2, "--warm: commit starts without a file"),
         ("randread --warm --direct", 2, "--warm: --direct"),
@@ -109,6 +118,16 @@ fn invalid_options_are_refused_before_writing() {
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{words}: {}", ended.err);
         assert!(ended.err.contains(said), "{words} says nothing of {said:?}: {}", ended.err);
         assert_eq!(cli.names(), ["data"], "{words}");
+    }
+}
+
+#[test]
+fn the_announcement_tells_whether_a_sustained_load_writes() {
+    let cli = Cli::new();
+    for (pattern, is_writing) in [("randread", false), ("read", false), ("randwrite", true), ("commit", true)] {
+        let said = io(&cli, &format!("{pattern} --size 1MiB --time 40ms --sustained 1s --dry-run")).err;
+        assert_eq!(said.contains("--sustained writes as much as it can to ."), is_writing, "{pattern}: {said}");
+        assert_eq!(said.contains("--sustained reads . for "), !is_writing, "{pattern}: {said}");
     }
 }
 

@@ -169,7 +169,10 @@ fn errors_are_shown_with_their_line() {
         assert!(ended.err.contains(said), "{words}: {}", ended.err);
     }
     fs::write(cli.path().join("bad.toml"), [0xFF, 0xFE]).expect("a file");
-    assert!(cli.typed("run bad.toml").err.contains("bad.toml is not UTF-8 text"));
+    for (words, hint) in [("run", "hint: name a job file; "), ("import", "hint: name a fio job: ")] {
+        let ended = cli.typed(&format!("{words} bad.toml"));
+        assert!(ended.err.contains("bad.toml is not UTF-8 text") && ended.err.contains(hint), "{}", ended.err);
+    }
 }
 
 #[test]
@@ -242,6 +245,11 @@ fn a_run_is_exported_as_a_fio_job() {
     assert_eq!((of_run.status, body(&of_run)), (Some(0), body(&of_file)), "{}", of_run.err);
     assert!(of_run.out.contains("[log]\nstonewall\nrw=write\nbs=4096\n"), "{}", of_run.out);
     assert!(of_run.err.contains("rounds = 4: not converted"), "{}", of_run.err);
+    // fio would run both at the same time, and read the global section of the first as part of the second.
+    let refused = cli.typed("export --to fio x.toml last --store runs.sqlite");
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+    assert!(refused.err.contains("exports one workload, not 2"), "{}", refused.err);
+    assert!(refused.err.contains("diskperf export --to fio x.toml -o JOB.fio"), "{}", refused.err);
     cli.typed("run smoke sim:flat --rounds 1 --store runs.sqlite");
     let refused = cli.typed("export --to fio last --store runs.sqlite");
     assert_eq!(refused.status, Some(2), "{}", refused.err);

@@ -98,6 +98,29 @@ fn several_runs_share_a_page() {
     assert!(page.contains("<h1>2 runs</h1>") && page.contains("<a href=\"#r2\">slow or fast?</a>"), "{page}");
 }
 
+/// `export` makes one file of several runs. Commands that read one run name the fault.
+#[test]
+fn files_of_several_runs_are_reported_and_exported() {
+    let cli = measured();
+    let listed: Vec<Value> = serde_json::from_str(&well(&cli, &["list", "--json"]).out).expect("runs");
+    let [first, second] = [0, 1].map(|run: usize| listed[run]["run"].as_str().expect("a name"));
+    well(&cli, &["export", first, second, "-o", "both.json"]);
+    let page = well(&cli, &["report", "both.json"]).out;
+    assert_eq!((page.matches("<section ").count(), documents(&page).len()), (2, 2));
+    let [before, again] = [read(cli.path(), "both.json"), well(&cli, &["export", "both.json"]).out]
+        .map(|text| serde_json::from_str::<Value>(&text).expect("runs"));
+    assert_eq!(again, before);
+    let csv = well(&cli, &["export", "both.json", "--format", "csv"]).out;
+    assert!(csv.contains("\nboth.json:1,") && csv.contains("\nboth.json:2,"), "{csv}");
+    let anonymous = well(&cli, &["export", "both.json", first, "--format", "csv", "--anonymous"]).out;
+    assert!(anonymous.contains("\nFILE1,") && anonymous.contains("\nFILE2,"), "{anonymous}");
+    for words in [&["show", "both.json"][..], &["explain", "both.json"], &["compare", first, "both.json"]] {
+        let refused = diskperf(&cli, words);
+        assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{words:?}: {}", refused.err);
+        assert!(refused.err.contains("both.json has 2 runs, and this command reads one"), "{}", refused.err);
+    }
+}
+
 /// A machine of the paper is shown next to its published figures; with changes, it is not.
 #[test]
 fn simulated_machines_are_next_to_published_figures() {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use testkit::{ProgramOutput, names_in};
 
 use crate::common::document::document;
-use crate::common::{Cli, cells, mark, program};
+use crate::common::{Cli, cells, ended, mark, program};
 
 #[test]
 fn quick_measures_the_current_folder() {
@@ -169,6 +169,9 @@ fn invalid_targets_are_refused() {
     cli.refuses(&["run", "smoke", "/dev/no-such-disk"], 2, &["there is no device", "nothing was created"]);
     assert!(!Path::new("/dev/no-such-disk").exists());
     cli.refuses(&["run", "smoke", "--only", "bw"], 2, &["smoke has no test bw", "hint: its tests are: read_8192, "]);
+    // Two tests of quick have this name.
+    let said = cli.typed("run quick --only bw").err;
+    assert_eq!(said.matches("randread,").count(), 1, "{said}");
     cli.refuses(&["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
     cli.refuses(&["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
     cli.refuses(&["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);
@@ -435,4 +438,26 @@ fn unreadable_old_results_are_refused_before_measuring() {
     may(&place.join("out"), 0o644);
     assert_ne!(fs::read_to_string(place.join("out")).expect("the file"), "old\n");
     assert_eq!(names_in(&place), ["out"]);
+}
+
+/// Users of services and containers often have a home that does not exist.
+#[test]
+fn a_home_that_cannot_be_created_does_not_stop_a_run() {
+    let cli = Cli::new();
+    let run = |home: &Path| {
+        let mut command = cli.command(&["run", "smoke", "sim:flat"]);
+        command.env_remove(testkit::STORE).env_remove("XDG_DATA_HOME").env_remove("SUDO_UID").env("HOME", home);
+        ended(command)
+    };
+    // No folder may be created below a file, also not by root.
+    fs::write(cli.path().join("file"), "").expect("a file");
+    let homeless = run(&cli.path().join("file/home"));
+    assert_eq!(homeless.status, Some(0), "{}", homeless.err);
+    assert!(homeless.out.contains("write_8192"), "{}", homeless.out);
+    assert!(homeless.err.contains("not stored: there is no home"), "{}", homeless.err);
+    // A home that exists.
+    fs::write(cli.path().join(".local"), "").expect("a file");
+    let refused = run(cli.path());
+    assert_eq!((refused.status, refused.out.as_str()), (Some(1), ""), "{}", refused.err);
+    assert!(refused.err.contains("cannot create ") && refused.err.contains("/.local/share: "), "{}", refused.err);
 }

@@ -61,12 +61,15 @@ fn probing_a_directory_leaves_nothing_even_after_a_signal() {
     let names = || testkit::names_in(&point);
     let fresh = names();
     // 1. Interrupted while it plays tapes.
-    let mut child = cli.command(&["probe", text(&point)]);
-    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut child = cli.command(&["probe", text(&point), "--json"]);
+    let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     wait_until("a private folder", || names().len() > fresh.len());
     let process = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
-    assert_eq!(child.wait().expect("it ends").code(), Some(4));
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(4));
+    let document: Value = serde_json::from_slice(&ended.stdout).expect("a document, also of an interrupted probe");
+    assert_eq!(document["errors"][0]["message"], "interrupted", "{document}");
     assert_eq!(names(), fresh);
     // 2. To its end.
     let ended = cli.run(&["probe", text(&point), "-o", "disk.toml", "--store", "store.sqlite", "--json"]);
@@ -82,7 +85,7 @@ fn probing_a_directory_leaves_nothing_even_after_a_signal() {
         // A figure is a line. `flush.base` may have another source.
         let mut latencies = law.lines().filter(|line| line.contains("_latency = "));
         let is_of_device = latencies.any(|line| line.contains("median in the block trace"));
-        assert_ne!(is_of_device, ended.err.contains("include the program's way to the device"), "{}{law}", ended.err);
+        assert_ne!(is_of_device, ended.err.contains("include the kernel's I/O path"), "{}{law}", ended.err);
     }
     drop(mounted);
 }

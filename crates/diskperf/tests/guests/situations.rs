@@ -145,7 +145,7 @@ pub const STACKS: [Stack; 10] = [
         name: "memory",
         disks: "vda loop0",
         situations: &[
-            used("swap in compressed memory", "/dev/zram0", "it is used as swap"),
+            used("swap on zram", "/dev/zram0", "it is used as swap"),
             used("a mounted disk in memory", "/dev/nullb0", "it is mounted at /mnt/null"),
             used("a mounted network disk", "/dev/nbd1", "it is mounted at /mnt/net"),
             used("the disk that a network disk shows", "/dev/vda", "is open for writing in process"),

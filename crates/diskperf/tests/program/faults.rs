@@ -109,6 +109,24 @@ fn missing_file_descriptors_are_reported() {
     assert!(statuses.contains(&Some(0)) && statuses.iter().any(|status| *status != Some(0)), "{statuses:?}");
 }
 
+/// Each job has a private folder. Those that exist at the failure are removed without a descriptor.
+#[test]
+fn missing_file_descriptors_leave_no_folders_of_jobs() {
+    if !has_tool("prlimit") {
+        return skip!("prlimit is not installed");
+    }
+    let cli = Cli::new();
+    let program = program();
+    let load = "io randwrite . --jobs 16 --bs 4KiB --size 64KiB --time 40ms --rounds 1 --no-store";
+    for most in [14, 16, 18] {
+        let limit = format!("--nofile={most}");
+        let words: Vec<&str> = [limit.as_str(), text(&program)].into_iter().chain(load.split(' ')).collect();
+        let ended = testkit::run(Path::new("prlimit"), cli.path(), &words);
+        assert!(matches!(ended.status, Some(1 | 3)) && ended.err.contains("open files"), "{most}: {}", ended.err);
+        assert_eq!(cli.names(), [""; 0], "{most}: {}", ended.err);
+    }
+}
+
 /// Asserts that it was refused for lack of memory, and nothing was made.
 fn no_memory(cli: &Cli, ended: &ProgramOutput) {
     assert_eq!(ended.status, Some(3), "{}", ended.err);
@@ -173,6 +191,20 @@ fn runs_are_stored_if_their_output_fails() {
         let shown = testkit::run(&program, cli.path(), &["show", "last", "--json", "--store", text(&store)]);
         kept(&cells(&document(&shown), ".", "commit"), 1);
         assert_eq!(cli.names(), [""; 0]);
+    }
+}
+
+#[test]
+fn help_on_a_full_disk_is_an_error() {
+    let cli = Cli::new();
+    for words in ["--version", "--help", "run --help", "completions bash"] {
+        for (outlet, status) in [("/dev/full", 1), ("/dev/null", 0)] {
+            let script = format!("exec \"$0\" {words} >{outlet}");
+            let ended = testkit::run(Path::new("sh"), cli.path(), &["-c", &script, text(&program())]);
+            assert_eq!(ended.status, Some(status), "{words} >{outlet}: {}", ended.err);
+            let said = ended.err.contains("error: cannot write standard output: No space left on device");
+            assert_eq!(said, status == 1, "{words} >{outlet}: {}", ended.err);
+        }
     }
 }
 

@@ -168,8 +168,34 @@ fn usage_errors_are_documents_if_json_is_requested() {
             assert_eq!(cli.run(&plain).out, "", "{plain:?}");
         }
     }
+    // The document goes to the file of the results, which may have older results.
+    for (words, message) in [
+        ("run smoke sim:flat --json -o out.json --bogus", "unexpected argument"),
+        ("list --json --output=out.json --store missing.sqlite", "there is no results database"),
+        ("compare missing.json missing.json --json -oout.json", "there is no missing.json"),
+    ] {
+        fs::write(cli.path().join("out.json"), "old").expect("a file");
+        let ended = cli.typed(words);
+        assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{words}: {}", ended.err);
+        let out = fs::read_to_string(cli.path().join("out.json")).expect("the file");
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{words}: {error}: {out}"));
+        assert!(found["errors"][0]["message"].as_str().is_some_and(|said| said.contains(message)), "{found}");
+    }
+    // Inputs, and files of a command that are not its results, stay.
+    fs::write(cli.path().join("out.json"), "old").expect("a file");
+    for words in [
+        "show out.json --json -o out.json --bogus",
+        "run smoke old=file:./out.json --json -o out.json --bogus",
+        "compare missing.json out.json --json -o ./out.json",
+        "probe missing --json -o out.json --bogus",
+    ] {
+        let ended = cli.typed(words);
+        assert_eq!(ended.status, Some(2), "{words}: {}", ended.err);
+        assert!(document(&ended)["errors"][0]["message"].is_string(), "{words}: {}", ended.out);
+        assert_eq!(fs::read_to_string(cli.path().join("out.json")).expect("the file"), "old", "{words}");
+    }
     // Words of a user's command do not ask for JSON.
     let refused = cli.run(&["run", "--bogus", "--", "ls", "--json"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
-    assert_eq!(cli.names(), [""; 0]);
+    assert_eq!(cli.names(), ["out.json"]);
 }

@@ -8,8 +8,9 @@
 //!   3. a cell that may be slower by PERCENT, but may also not be slower at all, neither passes nor fails; it is named;
 //!   4. a run cannot guard itself.
 //!
-//! `commit.p99:slower:PERCENT` guards a percentile in the same way, and `fsync.p99` that of a kind of operation.
-//! `undecided` fails if a comparison is undecided, or a cell of another condition.
+//! `commit.p99:slower:PERCENT` guards a percentile in the same way, and `fsync.p99` that of a kind of operation. `p99`
+//! guards that of each cell with timed units of work. `undecided` fails if a comparison is undecided, or a cell of
+//! another condition.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -36,8 +37,8 @@ use crate::ui::output_format::{Layout, OutputArguments, json};
 
 #[derive(Clone, Debug, Args)]
 pub struct CompareArguments {
-    /// Earlier run: a stored run (its id, the beginning of an id, or last), or a result file (of `diskperf run ...
-    /// --json -o FILE`); - means standard input
+    /// Earlier run: a stored run (its id, the beginning of an id, its name, or last), or a result file (of `diskperf
+    /// run ... --json -o FILE`); - means standard input
     #[arg(value_name = "THEN")]
     then: PathBuf,
     /// Later run, in the same forms
@@ -49,7 +50,7 @@ pub struct CompareArguments {
     margin: f64,
     /// End with exit status 5 on these conditions: slower:5%, or for one test commit:slower:20%; separate several by
     /// commas. With a percentile (p50, p90, p99, p999, max), the latency must not be longer by PERCENT:
-    /// commit.p99:slower:10%; fsync.p99 is about all calls of fsync. undecided fails if anything is undecided.
+    /// commit.p99:slower:10%; fsync.p99 covers all fsync calls. undecided fails if anything is undecided.
     #[arg(long, value_name = "CONDITIONS", value_parser = parse_guards)]
     fail_if: Vec<Guards>,
     #[command(flatten)]
@@ -70,7 +71,7 @@ enum ComparedFormat {
     Csv,
     /// Markdown, as for a pull request
     Markdown,
-    /// JUnit XML for a CI system: a test case per cell, and per condition of --fail-if
+    /// JUnit XML for a CI system: a test case per result, and per condition of --fail-if
     Junit,
 }
 
@@ -111,7 +112,7 @@ fn parse_guards(text: &str) -> Result<Guards, String> {
     text.split(',').map(|typed| guard(typed.trim())).collect::<Result<_, String>>().map(Guards)
 }
 
-/// Parses a condition, as in `[PROGRAM:]slower:PERCENT`.
+/// Parses a condition, as in `[TEST:]slower:PERCENT`.
 fn guard(typed: &str) -> Result<Guard, String> {
     let wrong = || format!("{typed} is not a condition: write slower:5%, commit:slower:5% for one test, or undecided");
     if let Some(program) =
@@ -234,7 +235,7 @@ fn guarded_latency<'a>(
     let has = |row: usize, kind| pairs[row].any(|cell| cell.operation(kind).is_some());
     let (meant, kind) = match &guard.program {
         Some(word) => with_operation(word, &keys, has),
-        None => ((0..keys.len()).filter(|row| pairs[*row].any(|cell| cell.latency_ns.is_some())).collect(), None),
+        None => ((0..keys.len()).filter(|row| pairs[*row].any(has_timed_units)).collect(), None),
     };
     if meant.is_empty() {
         return Err(no_such_cell(guard, name, &keys));
@@ -249,6 +250,13 @@ fn guarded_latency<'a>(
         (name, told, outcome)
     });
     Ok(Guarded::from_outcomes(&guard.typed, &outcomes.collect::<Vec<_>>()))
+}
+
+/// Returns whether the units of work of a cell were timed, even if they are too few for percentiles. A sum has no timed
+/// units.
+fn has_timed_units(cell: &Cell) -> bool {
+    let has_units = || cell.kept().any(|round| round.operations.iter().any(|one| one.unit));
+    cell.latency_ns.is_some() || (cell.measured && has_units())
 }
 
 /// The outcome of a condition. A program that neither run has is a typing error: its condition would guard nothing.

@@ -145,7 +145,7 @@ impl Inputs {
         let (mut runs, mut others) = (Vec::new(), Vec::new());
         for typed in named {
             match document::readable(typed, &arguments.store)? {
-                Readable::Run(document) => runs.push(Reported::new(typed, *document)),
+                Readable::Runs(all) => runs.extend(all.into_iter().map(|document| Reported::new(typed, document))),
                 Readable::History(both) => others.push(Other::new(typed, both, OtherFound::History)),
                 Readable::Verification(both) => {
                     others.push(Other::new(typed, *both, |plain| OtherFound::Verification(Box::new(plain))));

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use testkit::{Running, names_in};
 
-use crate::common::Cli;
+use crate::common::{Cli, program, text};
 
 /// The output of a command that succeeds without remarks.
 fn printed(arguments: &[&str]) -> String {
@@ -172,6 +172,8 @@ fn every_command_has_a_manual_page_and_words_share_one() {
     assert_eq!(cli.run(&["man", "--out", "a/b"]).status, Some(0));
     let refused = cli.run(&["man", "--out", "a/b/diskperf.1"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
+    let refused = cli.run(&["man", "--out", "/proc/none"]);
+    assert!(refused.status == Some(1) && refused.err.contains("as in --out "), "{}", refused.err);
 }
 
 #[test]
@@ -204,6 +206,40 @@ fn completions_contain_every_command_in_every_shell() {
     assert_eq!(testkit::run(Path::new("bash"), cli.path(), &["-n", "bash"]).status, Some(0));
     let ended = cli.run(&["completions", "tcsh"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""));
+}
+
+/// Completes a line as bash does, and prints the words.
+const COMPLETE: &str = r#"
+diskperf() { "$program" "$@"; }
+source ./bash
+COMP_LINE=$1 COMP_POINT=${#1}
+read -ra COMP_WORDS <<< "$1"
+[[ $1 != *' ' ]] || COMP_WORDS+=('')
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_diskperf_words diskperf "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+echo "${COMPREPLY[@]}"
+"#;
+
+#[test]
+fn bash_completes_the_runs_of_the_named_database() {
+    let cli = Cli::new();
+    fs::write(cli.path().join("bash"), printed(&["completions", "bash"])).expect("a file");
+    cli.well(&["run", "smoke", "sim:flat", "--store", "runs.sqlite", "--name", "before"]);
+    let script = format!("program=$0{COMPLETE}");
+    let completed = |line: &str| {
+        let ended = testkit::run(Path::new("bash"), cli.path(), &["-c", &script, text(&program()), line]);
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{line}");
+        ended.out.split_whitespace().map(str::to_owned).collect::<Vec<String>>()
+    };
+    let has = |line: &str, word: &str| completed(line).iter().any(|completed| completed == word);
+    for line in ["diskperf delete --store runs.sqlite ", "diskperf show --store=runs.sqlite --json be"] {
+        assert!(has(line, "before"), "{line}: {:?}", completed(line));
+    }
+    assert!(!has("diskperf delete ", "before"), "the usual database has no such run");
+    // The value of an option is not a run.
+    let formats = "diskperf show --store runs.sqlite --format ";
+    assert!(has(formats, "json") && !has(formats, "before"), "{:?}", completed(formats));
+    assert!(has("diskperf show --store runs.sqlite --format json ", "before"));
 }
 
 /// A command as typed, its exit status, and words on standard output and on standard error. No words mean no output.
