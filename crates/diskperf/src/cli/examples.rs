@@ -123,7 +123,7 @@ pub const COPY_EXAMPLES: &str = "Examples: the cost of one-byte calls, against 6
   diskperf copy old new --buffer 1
   diskperf copy old new --buffer 64KiB
 
-The word copy of simulated results: diskperf help copying";
+For \"copy\" in simulated results, see: diskperf help copying";
 
 pub const EXPLAIN_EXAMPLES: &str = "Examples:
   diskperf explain        the last stored run

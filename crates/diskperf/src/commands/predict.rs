@@ -34,8 +34,8 @@ use crate::ui::output_format::{Format, OutputArguments, RunFormat, json};
 /// Arguments of `diskperf predict`.
 #[derive(Clone, Debug, Args)]
 pub struct PredictArguments {
-    /// Stored run with a block trace (its id, the beginning of an id, or last), or a trace file: blkparse text, MSR
-    /// CSV or ftrace text [default: last]
+    /// Stored run with a block trace (its id, the beginning of an id, its name, or last), or a trace file: blkparse
+    /// text, MSR CSV or ftrace text [default: last]
     #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
     /// Other device: a file of `diskperf probe`, or a shipped one such as ebs-gp3 [default: the run's own device,
@@ -45,7 +45,7 @@ pub struct PredictArguments {
     /// Run's own device: a file of `diskperf probe` [default: the law that probe stored for it].
     #[arg(long, value_name = "DEVICE")]
     from: Option<String>,
-    /// Change a figure of the other device, as in read_latency=x0.5, cache=none or flush.base=2ms; can be repeated.
+    /// Change a figure of the other device, as in read_latency=x0.5 or write_cache=none; can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Run the command on TARGET too, and store the prediction with the measured time. The device rests for 2 s before

@@ -17,7 +17,7 @@ pub const GAINS: [(Release, &str); 6] = [
     (Release(4, 20), "pressure, a sign of noise"),
     (Release(5, 5), "flushes counted by the device"),
     (Release(5, 8), "images"),
-    (Release(5, 11), "several operations at once"),
+    (Release(5, 11), "queue depths above 1"),
     (Release(6, 1), "the alignment that O_DIRECT asks for"),
     (Release(6, 5), "proof of dirty pages"),
 ];

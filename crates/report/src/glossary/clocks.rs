@@ -27,7 +27,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the time until data and metadata are on the device",
         says: "The time until the files, their directories and the file system are synced. Everything then survives a \
                crash.",
-        when: "Writes of quick, lfs and smoke. The warnings dirty and noflush say that it is not true.",
+        when: "Writes of io, of commands and of all presets but classic1983 and tlpi. With the warning dirty or \
+               noflush, it is not true.",
         advice: "Compare storage for writes by this rate.",
     },
 ];

@@ -187,7 +187,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "range",
         also: &["within"],
-        brief: "the range of a prediction, and if the measured time was within it",
+        brief: "the range of a prediction, and whether the measured time was within it",
         says: "The range contains the measured time in 9 of 10 predictions. It comes from the stored checks.",
         when: "diskperf predict; n.m. before the ninth check.",
         advice: "Check predictions on the other device: diskperf predict RUN --on DEVICE --check TARGET.",
@@ -369,7 +369,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "run id",
         also: &["stored run", "began", "began (UTC)"],
         brief: "a stored run, by its id",
-        says: "The id of a run in the results database. The beginning of an id is enough; `last` is the latest run.",
+        says: "The id of a run in the results database. The beginning of an id is enough, or the name of a run; `last` \
+               is the latest run.",
         when: "diskperf list and diskperf history; in show, explain, compare, report and others as an argument.",
         advice: "diskperf list prints all ids, with the time at which each run began.",
     },
@@ -500,8 +501,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             "largefb read sequential again",
         ],
         brief: "a test: sequential and random I/O on one large file",
-        says: "The file is written and read in order, then in random order, then read in order again, in calls of 4096 \
-               bytes.",
+        says: "The file is written and read sequentially, then randomly, then read sequentially again, in calls of \
+               4096 bytes.",
         when: "The presets lfs and smoke, and diskperf largefb.",
         advice: "If the last read is slower than the first, random writes have scattered the file.",
     },

@@ -8,7 +8,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["MiB", "KiB/s", "GiB/s"],
         brief: "1,048,576 bytes per second",
         says: "2^20 bytes per second.",
-        when: "Rates of quick and smoke.",
+        when: "Rates of sequential I/O, in quick, smoke, device and io.",
         advice: "Multiply by 1.049 for MB/s, by 1024 for the Kbytes/sec of 1983.",
     },
     Entry {
@@ -63,8 +63,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "ops/sec",
         also: &["ops", "ops/s", "IOPS"],
         brief: "operations per second",
-        says: "Random reads per second (IOPS), or commits per second, each a write with an fdatasync.",
-        when: "randread and commit.",
+        says: "Random reads and writes per second (IOPS), or commits per second, each a write with an fdatasync.",
+        when: "randread, randwrite, randrw, commit, and the mixes of vaxmix.",
         advice: "At queue depth 1, 1 divided by it is the mean latency.",
     },
     Entry {

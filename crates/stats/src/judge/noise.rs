@@ -173,9 +173,9 @@ impl Disturbance {
             Kind::Others => format!("other programs took {percent:.0} % of the CPU"),
             Kind::CpuPressure => format!("CPU pressure {percent:.0} % of the time"),
             Kind::Waiting if self.value > 1.0 => {
-                format!("the program waited for a processor {:.1} times as long as it ran", self.value)
+                format!("the test waited for a processor for {:.1} times its CPU time", self.value)
             }
-            Kind::Waiting => format!("the program waited for a processor {percent:.0} % of the time it ran"),
+            Kind::Waiting => format!("the test waited for a processor for {percent:.0} % of its CPU time"),
             Kind::Steal => format!("CPU steal {percent:.0} %"),
             Kind::Jitter => format!("a sleep of 1 ms took {:.0} ms longer", 1000.0 * self.value),
             Kind::IoPressure => format!("I/O pressure {percent:.0} % of the time before"),
@@ -439,7 +439,7 @@ mod tests {
         let waited = Some(Nanos::from_millis(200));
         let during = Window { waited, others: waited.map(|waited| waited - Nanos(1)), drops: Some(1), ..measurement() };
         let found = disturbances(&quiet(), &during);
-        assert_eq!(found[0].text(), "the program waited for a processor 40 % of the time it ran");
+        assert_eq!(found[0].text(), "the test waited for a processor for 40 % of its CPU time");
         assert!((found[0].weight() - 20.0).abs() < 1e-6);
         assert_eq!(found[1].kind, Kind::Drops);
     }

@@ -142,7 +142,7 @@ fn from_the_start(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(Es
     check_waits(points, service, depth)?;
     let (rate, reserve) = steady(&points[..points.len() / 10], &points[points.len() / 10..])?;
     // The requests that pass at once are a reserve only if one more or less does not matter.
-    if reserve.low < SEEN { Err(NotMeasured::Hidden("no reserve")) } else { Ok((rate, reserve)) }
+    if reserve.low < SEEN { Err(NotMeasured::Hidden("no burst credit")) } else { Ok((rate, reserve)) }
 }
 
 /// Checks that requests wait at this depth.
@@ -167,7 +167,7 @@ fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32, differ: f64) -> Me
     let squares = rest.iter().map(|(time, done)| (done - start - value * time).powi(2)).sum::<f64>();
     let noise = (squares / rest.len() as f64).sqrt();
     if start > AT_ONCE + 2.0 * noise {
-        return Err(NotMeasured::Hidden("the limit has a small reserve, as buckets have"));
+        return Err(NotMeasured::Hidden("the limit has a small burst credit, as token buckets have"));
     }
     let (low, high) = (value.min(first).min(second), value.max(first).max(second));
     Estimate { value, low, high, samples: rest.len() as u32 }.checked(WIDEST)
@@ -177,7 +177,7 @@ fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32, differ: f64) -> Me
 fn knee(points: &[(f64, f64)]) -> Result<Knee, NotMeasured> {
     let step = points.len().div_ceil(MOST_POINTS);
     let points: Vec<(f64, f64)> = points.iter().step_by(step).copied().collect();
-    let none = NotMeasured::Hidden("the rate did not change: no reserve, or a larger one");
+    let none = NotMeasured::Hidden("the rate did not change: no burst credit, or more than the probe used");
     let (first, last) = (points[0].0, points[points.len() - 1].0);
     let (mut from, mut to, mut best) = (first, last, None::<Knee>);
     for _ in 0..3 {

@@ -16,7 +16,7 @@ const STRIDE: u32 = 11;
 #[command(after_help = "\
 Examples:
   diskperf largefb 128                              as the lab ran it
-  diskperf largefb 1024 --flush-file 8192           with less to read from memory
+  diskperf largefb 1024 --flush-file 8192           with less left in the page cache
   diskperf largefb 128 --random replacement --seed 7
 
 Prints, for each phase:

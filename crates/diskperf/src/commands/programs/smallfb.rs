@@ -21,7 +21,7 @@ const CLASSIC_FLUSH_MB: u32 = 128;
 #[command(after_help = "\
 Examples:
   diskperf smallfb 10000 1024                       as the lab ran it
-  diskperf smallfb 10000 1KiB --flush-file 4096     with less to read from memory
+  diskperf smallfb 10000 1KiB --flush-file 4096     with less left in the page cache
   diskperf smallfb 1000 1024 --layout one --sync file
 
 Prints, for each of creat, read and delete:

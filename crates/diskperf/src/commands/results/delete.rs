@@ -23,7 +23,7 @@ use crate::ui::shell;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  diskperf delete k3fw\n  diskperf delete last 7kkz-261122 --yes")]
 pub struct DeleteArguments {
-    /// Stored run: its id, the beginning of an id, or last
+    /// Stored run: its id, the beginning of an id, its name, or last
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     /// Delete without asking; required without a terminal.

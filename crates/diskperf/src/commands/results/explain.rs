@@ -1,4 +1,4 @@
-//! `diskperf explain [RUN|FILE] [CELL]...`: where each millisecond of a run went, and what limited it.
+//! `diskperf explain [RUN|FILE] [TEST]...`: where each millisecond of a run went, and what limited it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ use crate::ui::progress_display::Display;
 
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArguments {
-    /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); -
-    /// means standard input [default: last]
+    /// Stored run (its id, the beginning of an id, its name, or last), or result file (of `diskperf run ... --json -o
+    /// FILE`); - means standard input [default: last]
     #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
     /// Tests (smallfb), phases (smallfb.read) or targets to show [default: all]
-    #[arg(value_name = "CELL")]
+    #[arg(value_name = "TEST")]
     words: Vec<String>,
     #[command(flatten)]
     output: OutputArguments<Explanation>,

@@ -1,4 +1,4 @@
-//! `diskperf history PROGRAM [TARGET]`: the rate of a program in every stored run, and the changes between runs.
+//! `diskperf history TEST [TARGET]`: the rate of a program in every stored run, and the changes between runs.
 //!
 //! Policy, how cells are assigned to targets:
 //!   1. a target with a given name is identified by its name, wherever it is; its path finds it too;
@@ -29,7 +29,7 @@ use crate::ui::output_format::{OutputArguments, Tabular, json};
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArguments {
     /// Test (smallfb), phase (smallfb.read), or the beginning of a name (read for read_8192)
-    #[arg(value_name = "PROGRAM")]
+    #[arg(value_name = "TEST")]
     program: String,
     /// Name or path of a target [default: each target by itself]
     #[arg(value_name = "TARGET")]

@@ -13,8 +13,8 @@ use crate::ui::output_format::{OutputArguments, RunFormat};
 
 #[derive(Clone, Debug, Args)]
 pub struct ShowArguments {
-    /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); -
-    /// means standard input [default: last]
+    /// Stored run (its id, the beginning of an id, its name, or last), or result file (of `diskperf run ... --json -o
+    /// FILE`); - means standard input [default: last]
     #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
     /// Add a table of each host, if several hosts measured.

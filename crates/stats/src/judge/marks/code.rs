@@ -181,8 +181,8 @@ impl MarkCode {
             MarkCode::Cache => Explanation {
                 also: &[],
                 brief: "part of a cold or direct read came from the page cache",
-                says: "The result is labelled cold or O_DIRECT, but part of the data came from memory. The rate is \
-                       partly that of memory.",
+                says: "The result is labelled cold or O_DIRECT, but part of the data came from the page cache. The \
+                       rate is partly that of memory.",
                 when: "The device delivered less than 95 % of the bytes read, apart from 128 KiB for metadata. If \
                        blocks are read more than once, only first reads count.",
                 advice: "Measure again while no other program reads the files. Use a larger --size, or --drop-caches \
@@ -318,8 +318,9 @@ impl MarkCode {
                 says: "Other programs, other virtual machines (CPU steal) or the kernel were active, more than during \
                        the other tests. The line below the table shows the other load of the whole run.",
                 when: "Twice the run's usual value, and above one of these thresholds. Device traffic of others: 2 %. \
-                       CPU pressure: 10 % of the time. CPU time waited: 2 %. CPU steal: 1 %. A sleep: 5 ms too long. \
-                       I/O pressure before: 1 %. Bytes read again: 2 %. Or the caches were dropped.",
+                       CPU pressure: 10 % of the time. Wait for a processor: 2 % of the CPU time. CPU steal: 1 %. A \
+                       sleep: 5 ms too long. I/O pressure before: 1 %. Bytes read again: 2 %. Or the caches were \
+                       dropped.",
                 advice: "Stop other programs, or run more rounds. Their order is random, and the interval shows the \
                          noise that is left.",
             },
@@ -356,8 +357,9 @@ impl MarkCode {
                        work, the others wait for it.",
                 when: "The shortest test ran for less than 90 % of the time of the longest. On several hosts: in every \
                        round, a host had less than 0.8 of the median rate of all hosts.",
-                advice: "Use the same --size for similar targets. Read different targets each alone. Measure a slow \
-                         host alone, and compare its network, its CPU and its mount options with another one.",
+                advice: "Use the same --size for similar targets. For different targets, look at the rate of each \
+                         alone. Measure a slow host alone, and compare its network, its CPU and its mount options with \
+                         another one.",
             },
             MarkCode::Apart => Explanation {
                 also: &["start spread"],

@@ -51,7 +51,7 @@ pub fn uneven(overlap: f64) -> Option<Mark> {
     (overlap < OVERLAP).then(|| Mark {
         code: MarkCode::Uneven,
         value: Some(overlap),
-        text: format!("the shortest program ran for {:.0} % of the longest one's time", 100.0 * overlap),
+        text: format!("the shortest test ran for {:.0} % of the longest one's time", 100.0 * overlap),
     })
 }
 
