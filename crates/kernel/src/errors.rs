@@ -204,7 +204,7 @@ mod tests {
         let source = || io::Error::from_raw_os_error(1);
         let (path, below) = (|| PathBuf::from("/mnt/x"), PathBuf::from("/mnt/x/y"));
         for fault in [
-            Fault::Folder { action: "create a folder in", path: path(), source: source() },
+            Fault::Folder { action: CREATE_FOLDER, path: path(), source: source() },
             Fault::AppendOnly(path()),
             Fault::Left { path: below, source: source() },
         ] {

@@ -133,7 +133,9 @@ fn options_invalid_for_the_size_of_the_device_destroy_no_data() {
     let before = holds(&disk);
     assert!(!before.is_empty());
     let leave = Permission::Destroy(Bytes(large).to_string());
-    let invalid = [("ext4", &["-O", "^64bit", "-b", "1024"][..]), ("xfs", &["-d", "agcount=2"])];
+    // The dry run of mke2fs does not look for the file of -l.
+    let invalid =
+        [("ext4", &["-O", "^64bit", "-b", "1024"][..]), ("ext4", &["-l", "missing"]), ("xfs", &["-d", "agcount=2"])];
     for (file_system, options) in invalid {
         let outcome = make(&disk, file_system, options, &leave);
         assert!(matches!(&outcome, Err(ImageFault::Mkfs { .. })), "{outcome:?}");
