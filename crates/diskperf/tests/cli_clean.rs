@@ -168,6 +168,13 @@ fn records_are_removed_only_if_they_or_their_directory_are_named() {
     let ended = Cli::in_folder(here).run(&["clean", ".", "--yes"]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
     assert!(!records.exists());
+    // Other private folders may be named too, and are listed once.
+    standing(here, &[]).kill();
+    let left = private(here).remove(0);
+    for arguments in [&["."][..], &[&left], &[".", &left]] {
+        let listed = listed(here, arguments);
+        assert!(listed.contains(&left) && listed.lines().count() == 1, "{listed}");
+    }
 }
 
 /// Runs `clean` on a terminal with this input.

@@ -177,16 +177,13 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
     }
     for folder in &folders {
         let is_named = named.folders.contains(folder);
-        if is_named
-            && is_of_verify(folder)
-            && let Some(left) = scan::find_leftover(folder)
-        {
+        if is_named && let Some(left) = scan::find_leftover(folder) {
             found.add_file(left, true);
             continue;
         }
         match scan::find(folder) {
             Ok(listed) => {
-                // Images and records in a named directory may be named themselves: list them once.
+                // Images and private folders in a named directory may be named themselves: list them once.
                 let is_new = |left: &Leftover| !images.contains(&left.path) && !named.folders.contains(&left.path);
                 listed.leftovers.into_iter().filter(is_new).for_each(|left| {
                     // 4
