@@ -53,9 +53,9 @@ impl Store {
             }
             Ok(())
         })?;
-        // Moves the changes from the log into the file, unless another process reads the store; the last process to
-        // close the store then does it.
-        self.checkpoint("PASSIVE")
+        // Moves the changes from the log into the file. It waits for other processes that read or write the store, as a
+        // change does. If one takes longer, the last process to close the store does this.
+        self.checkpoint("FULL")
     }
 
     /// Returns the processes that measure runs, or did when they were killed, as opaque texts of the callers.
