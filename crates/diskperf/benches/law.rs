@@ -1,7 +1,8 @@
 //! Random reads of a device with a known law, a single server of 200 us: the distance of rate and times from queueing
 //! theory, at depths 1, 8 and 32, and with a schedule that keeps it busy 70 % of the time. Prints a line of JSON for
 //! each. The argument `open` measures the schedule in turns with fio, which runs twice in each turn (`testkit::turns`):
-//! the ratios of fio to fio are the control of the machine.
+//! the ratios of fio to fio are the control of the machine. With `open`, everything runs on one processor
+//! (`testkit::one_processor`).
 
 #[path = "../tests/queue/mod.rs"]
 mod queue;
@@ -17,6 +18,7 @@ use queue::{FILE, LawDisk, SERVICE, waiting};
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
 use stats::figures::summary::median;
+use testkit::one_processor::OneProcessor;
 use testkit::turns::{Bounds, order};
 
 /// The share of the time for which the open loop keeps the server busy, in percent.
@@ -41,6 +43,8 @@ fn main() {
         println!("{}", json!({ "not_measured": reason }));
         return;
     }
+    // Before the server of the disk starts its threads, which inherit the processor.
+    let _processor = is_open.then(OneProcessor::enter);
     let disk = LawDisk::new();
     let program = Path::new(env!("CARGO_BIN_EXE_diskperf"));
     if is_open {

@@ -1,24 +1,19 @@
 //! Latencies of fsync and fdatasync by `diskperf io` and by fio, in turns on the same ext4 in memory. A disk that other
 //! programs use would differ from turn to turn. Prints a line of JSON for each load.
 //!
-//! Everything runs on one processor: both programs, the journal's thread, and the kernel's workers. An fsync waits for
-//! a worker of the loop device. If that worker runs on another processor, which first has to wake up, the fsync of a
-//! bare loop takes 140 us instead of 20 us (virtual machine with two processors, Linux 6.18), and the scheduler's
-//! choice changes from second to second.
+//! Everything runs on one processor (`testkit::one_processor`).
 //!
 //! A turn runs diskperf once and fio twice (`testkit::turns`). The controls are the ratios of fio to fio. A turn in
 //! which a program made too few calls for p99 does not count: other programs used the processors.
 
-use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use kernel::PrivateMounts;
-use rustix::process::Pid;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::{Value, json};
 use stats::figures::summary::median;
 use testkit::memory_disk::MemoryDisk;
+use testkit::one_processor::OneProcessor;
 use testkit::turns::{Bounds, order};
 
 /// The bounds of the acceptance test.
@@ -123,57 +118,4 @@ fn fio(call: &str, folder: &Path) -> [f64; PERCENTILES.len()] {
     let document = testkit::json_of(&mut command);
     let latency = &document["jobs"][0]["sync"]["lat_ns"];
     PERCENTILES.map(|(_, name)| latency["percentile"][name].as_f64().unwrap_or_else(|| panic!("{latency:#}")))
-}
-
-/// The processors of the kernel's unbound workers, as a mask.
-const WORKERS: &str = "/sys/devices/virtual/workqueue/cpumask";
-
-/// While this exists, this program, programs that it starts, journal threads, and the kernel's unbound workers run on
-/// one processor.
-struct OneProcessor {
-    /// Restores the mask of the workers at the end of its input, so that it also does so if this program is killed.
-    restorer: Child,
-}
-
-impl OneProcessor {
-    fn enter() -> OneProcessor {
-        let allowed = sched_getaffinity(None).expect("the processors of this program");
-        let first = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).expect("a processor");
-        let mut one = CpuSet::new();
-        one.set(first);
-        let before = fs::read_to_string(WORKERS).expect("the processors of workers");
-        let mut restore = Command::new("setsid");
-        restore.args(["sh", "-c", "cat; echo \"$1\" > \"$2\"", "restore", before.trim(), WORKERS]);
-        let restorer = restore.stdin(Stdio::piped()).spawn().expect("setsid can be started");
-        let made = OneProcessor { restorer };
-        fs::write(WORKERS, mask(first)).expect("another mask");
-        for thread in journal_threads() {
-            // A journal that has ended needs no processor.
-            let _ = sched_setaffinity(Some(thread), &one);
-        }
-        sched_setaffinity(None, &one).expect("one processor");
-        made
-    }
-}
-
-impl Drop for OneProcessor {
-    fn drop(&mut self) {
-        drop(self.restorer.stdin.take());
-        self.restorer.wait().expect("the workers have their processors again");
-    }
-}
-
-/// The mask with this processor: words of 32 bits in hexadecimal, the highest first.
-fn mask(processor: usize) -> String {
-    format!("{:x}{}", 1_u32 << (processor % 32), ",00000000".repeat(processor / 32))
-}
-
-/// The threads that commit the journals of ext4. They keep their processor until their file system is unmounted.
-fn journal_threads() -> Vec<Pid> {
-    let processes = fs::read_dir("/proc").expect("processes").flatten();
-    let is_journal = |entry: &fs::DirEntry| {
-        fs::read_to_string(entry.path().join("comm")).is_ok_and(|name| name.starts_with("jbd2/loop"))
-    };
-    let number = |entry: fs::DirEntry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
-    processes.filter(is_journal).filter_map(number).collect()
 }

@@ -14,6 +14,7 @@ pub mod large_documents;
 pub mod loop_disk;
 pub mod lying_folder;
 pub mod memory_disk;
+pub mod one_processor;
 pub mod syscall_filter;
 pub mod terminal;
 pub mod token_bucket;
