@@ -318,7 +318,7 @@ enum Command {
     Clean(CleanArguments),
     /// Export stored runs as JSON, CSV or Markdown, or their workloads as a fio job.
     ///
-    /// The JSON is complete. Elsewhere, `report` reads a file of several runs; `show`, `explain` and `compare` one run.
+    /// Other machines can read the JSON. `report` and `export` read files of several runs, other commands of one run.
     ///
     /// Writes: FILE of --output, or standard output.
     #[command(after_help = EXPORT_EXAMPLES)]
