@@ -2,7 +2,7 @@
 //! that fails. Clippy and the build of the documentation run next to the tests, in the time in which the tests wait.
 //!
 //! Policy of the tests:
-//!   1. three test files per processor run at once, because they wait more than they compute. The longest begin first;
+//!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first;
 //!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Tests that boot guests, also one
 //!      at a time, and test files that only compute run next to these. Clippy and the build of the documentation run
 //!      next to (1) and (2), and end before (3);
@@ -289,7 +289,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
 
 /// The number of test files that run at once (1).
 pub fn at_once() -> usize {
-    3 * thread::available_parallelism().map_or(1, usize::from)
+    2 * thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Moves the slowest test files to the front (1), by their display names: `kernel::images`, `cli without rights`.
