@@ -300,7 +300,7 @@ enum Command {
     /// Delete stored runs from the results database.
     ///
     /// If a RUN is unknown or still running, diskperf deletes nothing. Deleted data are overwritten, and the database
-    /// shrinks.
+    /// shrinks, unless another run is writing to it.
     ///
     /// Writes: the results database.
     Delete(DeleteArguments),

@@ -2,10 +2,11 @@
 //!
 //! Policy:
 //!   1. one transaction: after a crash, either all of the runs exist or none does;
-//!   2. freed pages are overwritten with zeros (policy 7 of `open`), so the file contains nothing of a deleted run;
+//!   2. freed pages are overwritten with zeros (policy 7 of `open`). Copies of parts of a run can remain: SQLite moves
+//!      rows to other pages, and does not overwrite the gaps of pages that stay in use;
 //!   3. the file is made smaller (`VACUUM`, then the log is emptied) in a separate step, which needs the store
-//!      exclusively and room for a copy. If this step fails, the runs are deleted all the same, and later runs use the
-//!      space.
+//!      exclusively and room for a copy. After it, the file contains nothing of a deleted run. If this step fails, the
+//!      runs are deleted all the same, and later runs use the space.
 
 use rusqlite::params;
 
@@ -53,9 +54,9 @@ impl Store {
             }
             Ok(())
         })?;
-        // Moves the changes from the log into the file. It waits for other processes that read or write the store, as a
-        // change does. If one takes longer, the last process to close the store does this.
-        self.checkpoint("FULL")
+        // Moves the changes from the log into the file, unless another process reads the store; the last process to
+        // close the store then does it.
+        self.checkpoint("PASSIVE")
     }
 
     /// Returns the processes that measure runs, or did when they were killed, as opaque texts of the callers.

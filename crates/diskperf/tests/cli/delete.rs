@@ -153,8 +153,7 @@ fn running_runs_stay_and_killed_ones_are_deleted() {
     let deleted = diskperf(&cli, &["delete", &old, "--yes"]);
     assert_eq!(deleted.status, Some(0), "{}", deleted.err);
     assert!(deleted.err.contains("was not shrunk because another run"), "{}", deleted.err);
-    // Free space is overwritten, not only marked as free.
-    wait_until("what was deleted is overwritten", || !holds(&here.join(STORE), NAME));
+    assert!(deleted.err.contains("until the next diskperf delete"), "{}", deleted.err);
     assert!(measuring.0.try_wait().expect("whether it ended").is_none(), "it goes on");
     measuring.0.kill().expect("it is killed");
     measuring.0.wait().expect("its end");
@@ -169,6 +168,7 @@ fn running_runs_stay_and_killed_ones_are_deleted() {
     let found = found.out + &found.err;
     assert!(found.contains(&format!("{}/.diskperf-", data.display())), "{found}");
     assert_eq!(listed(&cli), [""; 0]);
+    assert!(!holds(&here.join(STORE), NAME), "parts of the first run are left");
 }
 
 /// The calls at which a deletion is killed, with the step between them: the calls that make data durable, of which

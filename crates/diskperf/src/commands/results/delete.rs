@@ -4,7 +4,8 @@
 //!   1. every run is found before any is deleted: a missing run is an error, and nothing is deleted;
 //!   2. a run that a living process measures is refused;
 //!   3. the user says yes, on a terminal or by --yes, before anything is deleted;
-//!   4. the database shrinks, unless another process measures into it: that process would have to wait meanwhile.
+//!   4. the database shrinks, unless another process measures into it: that process would have to wait meanwhile. The
+//!      user learns that parts of the runs may be left in it.
 
 use std::collections::BTreeSet;
 
@@ -75,11 +76,18 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     }
     // 4
     if store.holders()?.iter().any(|holder| is_alive(holder)) {
-        output::remark("the database was not shrunk because another run is writing to it; later runs reuse the space");
+        output::remark(&not_shrunk("because another run is writing to it"));
     } else if let Err(error) = store.shrink() {
-        output::remark(&format!("the database was not shrunk: {error}; later runs reuse the space"));
+        output::remark(&not_shrunk(&format!("({error})")));
     }
     Ok(Exit::Done)
+}
+
+fn not_shrunk(why: &str) -> String {
+    format!(
+        "the database was not shrunk {why}: later runs reuse the space, and it may hold parts of deleted runs until the \
+         next diskperf delete"
+    )
 }
 
 /// The commands that list what a killed run left. `clean` finds devices and queues by their notes, but the directories
