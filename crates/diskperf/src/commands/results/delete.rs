@@ -85,8 +85,8 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
 
 fn not_shrunk(why: &str) -> String {
     format!(
-        "the database was not shrunk {why}: later runs reuse the space, and it may hold parts of deleted runs until the \
-         next diskperf delete"
+        "the database was not shrunk {why}: later runs reuse the space, and it may hold parts of deleted runs until \
+         the next diskperf delete"
     )
 }
 
