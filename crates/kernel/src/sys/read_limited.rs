@@ -28,8 +28,7 @@ pub fn open_named(path: &Path) -> io::Result<File> {
     let file = open(path)?;
     let is_fifo = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::Fifo;
     // PIPEFS_MAGIC in linux/magic.h: the file system of pipes without a name.
-    let has_name = rustix::fs::fstatfs(&file)?.f_type != 0x5049_5045;
-    if is_fifo && has_name {
+    if is_fifo && rustix::fs::fstatfs(&file)?.f_type != 0x5049_5045 {
         // Ready once a writer has written or left. A FIFO that had no writer since it was opened is not ready.
         let mut entry = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: the kernel reads and writes one entry, which lives until the call returns.
