@@ -1,9 +1,9 @@
 //! One processor for a measurement: for this program, the programs that it starts, the journals of loop devices, and
 //! the kernel's workers.
 //!
-//! A request to a loop device waits for a worker. If that worker runs on another processor, which first has to wake up,
-//! the fsync of a bare loop takes 140 us instead of 20 us (virtual machine with two processors, Linux 6.18), and the
-//! scheduler's choice changes from second to second. On one processor, no program has to wait for another to wake up.
+//! A request to a loop device waits for a worker. On several processors, the scheduler decides whether that worker runs
+//! on the processor of the program, or on another one, which first has to wake up. The latter takes several times as
+//! long, and the choice changes while a program runs. On one processor, the worker never waits for another processor.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
