@@ -423,9 +423,9 @@ fn the_target_on_which_a_command_is_faster_is_found() {
     let choice = &document["run"]["choice"];
     let pair = &choice["comparisons"][0];
     assert_eq!((&pair["verdict"], &pair["faster"]), (&"faster".into(), &"swift".into()), "{choice:#}");
-    // The first round does not count.
+    // The first round does not count. Nor do more of them if a busy disk made them stand out.
     let pairs = number(&pair["pairs"]);
-    assert!(pairs >= 6.0 && number(&document["run"]["rounds"]) == pairs + 1.0, "{choice:#}");
+    assert!(pairs >= 6.0 && number(&document["run"]["rounds"]) > pairs, "{choice:#}");
     let remarks = choice["remarks"].as_array().expect("remarks").iter().filter_map(Value::as_str);
     assert_eq!(remarks.filter(|remark| remark.contains("a run until durable")).count(), 2, "{choice:#}");
 }
