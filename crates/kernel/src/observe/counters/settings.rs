@@ -42,9 +42,15 @@ impl Source {
                 found.insert(name, value);
             }
         };
+        let mut loops = 0;
         for (device, _) in devices {
-            // An image may be attached to another loop device next time.
-            let name = if device.name.starts_with("loop") { "loop" } else { &device.name };
+            // An image may be attached to another loop device next time, so the number of the device means nothing.
+            let name = if device.name.starts_with("loop") {
+                loops += 1;
+                if loops == 1 { "loop".to_owned() } else { format!("loop {loops}") }
+            } else {
+                device.name.clone()
+            };
             for attribute in QUEUE {
                 let text = device.queue().and_then(|queue| read_limited::of_the_kernel(queue.join(attribute)).ok());
                 add(format!("{attribute} of {name}"), text.map(|text| chosen(&text)));
@@ -95,6 +101,8 @@ mod tests {
         let recorded = recorded(&[
             ("sys/dev/block/7:3/uevent", "DEVNAME=loop3\n"),
             ("sys/dev/block/7:3/queue/scheduler", "[none] mq-deadline\n"),
+            ("sys/dev/block/7:9/uevent", "DEVNAME=loop9\n"),
+            ("sys/dev/block/7:9/queue/scheduler", "none [mq-deadline]\n"),
             ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
             ("sys/dev/block/8:0/queue/read_ahead_kb", "128\n"),
             ("sys/dev/block/8:0/device/hwmon/hwmon0/temp1_input", "61000\n"),
@@ -107,7 +115,7 @@ mod tests {
             ("proc/thread-self/mountinfo", "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"),
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "67108864\n"),
         ]);
-        let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
+        let devices = [(recorded.device(7, 3), 0), (recorded.device(7, 9), 1), (recorded.device(8, 0), 2)];
         let found = recorded.source.settings(&devices, &[]);
         let expected = [
             ("governor", "performance, powersave"),
@@ -116,6 +124,7 @@ mod tests {
             ("processors online", "0-3"),
             ("read_ahead_kb of sda", "128"),
             ("scheduler of loop", "none"),
+            ("scheduler of loop 2", "mq-deadline"),
             ("vm.dirty_ratio", "20"),
         ];
         assert!(found.iter().map(|(name, value)| (name.as_str(), value.as_str())).eq(expected), "{found:?}");
