@@ -1,7 +1,7 @@
 //! Rates at depth: `diskperf io` against fio's default, fio with batches of 32, and fio's own small benchmark
 //! `t/io_uring` if `DISKPERF_T_IO_URING` names it. Debian does not package it; `make t/io_uring` in fio's source builds
 //! it. Prints a line of JSON for each load. The argument `disk` measures on the disk of this folder, and `memory` on a
-//! device in memory, with one job and two.
+//! device in memory, with one job on one processor (`testkit::one_processor`) and with two jobs on all processors.
 //!
 //! Policy:
 //!   1. a turn runs diskperf and `t/io_uring` once, and each of the two ways of fio twice (`testkit::turns`);
@@ -18,6 +18,7 @@ use kernel::PrivateMounts;
 use serde_json::{Value, json};
 use stats::figures::summary;
 use testkit::memory_disk::MemoryDisk;
+use testkit::one_processor::OneProcessor;
 use testkit::turns::{Bounds, order};
 use units::Prng;
 
@@ -52,8 +53,9 @@ const DISK_LOADS: [Load; 4] = [
     Load { access: "read", kib: 128, depth: 8, jobs: 1 },
 ];
 
-/// The depths and jobs of random reads in memory.
-const MEMORY_LOADS: [(u32, u32); 6] = [(1, 1), (32, 1), (128, 1), (1, 2), (32, 2), (128, 2)];
+/// The jobs and depths of random reads in memory.
+const JOBS: [u32; 2] = [1, 2];
+const DEPTHS: [u32; 3] = [1, 32, 128];
 
 /// A program, and a way to call it.
 #[derive(Clone, Copy, PartialEq)]
@@ -100,8 +102,11 @@ fn main() {
         let disk = MemoryDisk::new(IN_MEMORY + 64);
         let file = disk.path().join("file");
         fill(&file, IN_MEMORY);
-        for (depth, jobs) in MEMORY_LOADS {
-            println!("{}", measured(&Load { access: "randread", kib: 4, depth, jobs }, "in memory", &file));
+        for jobs in JOBS {
+            let _processor = (jobs == 1).then(OneProcessor::enter);
+            for depth in DEPTHS {
+                println!("{}", measured(&Load { access: "randread", kib: 4, depth, jobs }, "in memory", &file));
+            }
         }
     } else {
         // On the disk of the build: a folder for temporary files may be in memory.
