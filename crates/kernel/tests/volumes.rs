@@ -1,8 +1,10 @@
 //! File systems on devices that the user names, on the real kernel: made, mounted, recognised, and erased at the end.
 
 use std::fs;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
+use std::process::{Command, Stdio};
 
 use kernel::guard::{GuardFault, Permission, inspect};
 use kernel::leftovers::scan::Owner;
@@ -92,6 +94,26 @@ fn old_data_of_a_confirmed_device_are_erased_completely() {
     assert!(matches!(&outcome, Err(ImageFault::Guard(GuardFault::Refused { .. }))), "{outcome:?}");
     let volume = make(&disk, "ext4", &[], &Permission::Destroy("16 MiB".to_owned())).expect("a file system");
     volume.finish().expect("erased");
+    assert_eq!(holds(&disk), [""; 0]);
+}
+
+/// Another program may have a copy of our mount namespace, for example while it looks at all mounts of the machine.
+#[test]
+fn a_device_is_erased_after_the_last_copy_of_its_mount_is_gone() {
+    need_disk!("mkfs.ext4", "unshare");
+    let disk = Disk::new(16 * MIB);
+    let volume = make(&disk, "ext4", &[], &Permission::None).expect("a file system");
+    // The copy ends a moment after this thread has unmounted the file system.
+    let script = "echo; while grep -q \" $1 \" /proc/$2/mounts; do sleep 0.01; done; sleep 0.3";
+    let point = volume.path().to_str().expect("a plain path");
+    let thread = rustix::thread::gettid().to_string();
+    let copy = ["--mount", "--propagation", "private", "sh", "-c", script, "sh", point, &thread];
+    let mut child = Command::new("unshare").args(copy).stdout(Stdio::piped()).spawn().expect("unshare can be started");
+    let mut ready = [0];
+    child.stdout.take().expect("its output").read_exact(&mut ready).expect("it has the copy");
+    let erased = volume.finish();
+    child.wait().expect("its end");
+    erased.expect("erased");
     assert_eq!(holds(&disk), [""; 0]);
 }
 

@@ -216,7 +216,7 @@ impl Cleared {
     fn release_and(&mut self, wait: impl FnOnce(&File)) -> Result<(), GuardFault> {
         self.verify()?;
         if !matches!(&self.holding, Holding::Other(Held { claim: Some(_), .. })) {
-            // After an unmount, the file system keeps its device until no process looks at the mount any more.
+            // The same as in `claim`.
             let kept = self.open(OFlags::RDONLY).map_err(|source| self.failed("open", source))?;
             wait(&kept);
             return Ok(());
@@ -294,13 +294,15 @@ impl Cleared {
         }
     }
 
-    /// Holds the device exclusively again.
+    /// Holds the device exclusively again, as soon as it is free.
     pub(crate) fn claim(&mut self) -> Result<(), GuardFault> {
         self.verify()?;
         let node = self.node();
         if let Holding::Other(held) = &mut self.holding
             && held.claim.is_none()
         {
+            // After an unmount, the file system keeps its device until no process looks at the mount any more.
+            wait_until_free(&held.kept);
             let claim = reopen(&held.kept, OFlags::RDWR | OFlags::EXCL);
             held.claim = Some(claim.map_err(|source| GuardFault::Failed { action: "hold", device: node, source })?);
         }
