@@ -32,9 +32,15 @@ fn open_loop(line: &Value) -> Option<Figure> {
     let [errors, fio, controls] = ["errors", "fio_errors", "controls"].map(|name| three(&line[name]));
     let (errors, fio, controls) = (errors?, fio?, controls?);
     let (turns, is_decided) = (line["turns"].as_u64()?, line["is_decided"].as_bool()?);
+    let [middle, late, longest] = three(&line["alone_us"])?;
     let percent = |all: [f64; 3]| all.map(|one| format!("{:+.1} %", 100.0 * one)).join(", ");
     let controls = percent(controls.map(|ratio| ratio - 1.0));
-    let measured = format!("{}; fio {}; fio / fio {controls}; {turns} turns", percent(errors), percent(fio));
+    let measured = format!(
+        "{}; fio {}; fio / fio {controls}; {turns} turns; read alone: p50 {middle:.0} us, p99 {late:.0} us, max \
+         {longest:.0} us",
+        percent(errors),
+        percent(fio)
+    );
     let [rate, p50, p99] = errors.map(f64::abs);
     Some(Figure {
         what: format!("open loop on a single server of 200 us, {load}: rate, p50, p99 against queueing theory"),
@@ -86,7 +92,7 @@ mod tests {
         let figure = |errors: Value, is_decided: bool| {
             let line = json!({
                 "open_loop": "70 % busy", "errors": errors, "fio_errors": [0.0, 0.05, 0.2],
-                "controls": [1.0, 1.01, 0.98], "turns": 9, "is_decided": is_decided,
+                "controls": [1.0, 1.01, 0.98], "turns": 9, "is_decided": is_decided, "alone_us": [230, 400, 9000],
             });
             open_loop(&line)
         };
@@ -99,6 +105,7 @@ mod tests {
             undecided.starts_with("not decided: +0.0 %, +0.0 %, +0.0 %; fio +0.0 %, +5.0 %, +20.0 %"),
             "{undecided}"
         );
+        assert!(undecided.ends_with("read alone: p50 230 us, p99 400 us, max 9000 us"), "{undecided}");
         assert_eq!((figure(json!([0.0, 0.0]), true), figure(json!([0.0, null, 0.0]), true)), (None, None));
     }
 }
