@@ -31,6 +31,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use tempfile::TempDir;
 
 /// The environment variable with the file to which skips are appended, one line each: the test, a tab, the reason.
 pub const SKIPS: &str = "DISKPERF_SKIPS";
@@ -262,6 +263,13 @@ pub fn is_in_memory(folder: &Path) -> bool {
 /// True if a cell was not measured because a file system in memory cannot bypass the page cache.
 pub fn is_of_memory_only(reason: Option<&str>) -> bool {
     reason.is_some_and(|reason| reason.contains("file system in memory"))
+}
+
+/// Creates a scratch folder in /dev/shm if that is a tmpfs. Syncs there do not wait for writes of other programs.
+pub fn folder_in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if is_in_memory(memory) { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a scratch folder")
 }
 
 /// Returns the names of all entries of a folder, sorted.
