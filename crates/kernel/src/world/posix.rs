@@ -247,7 +247,8 @@ impl Posix {
     fn devices(&self) -> Vec<(Device, u32)> {
         let mut all: Vec<(Device, u32)> =
             self.programs.iter().flat_map(|program| program.devices.iter().cloned()).collect();
-        all.sort_by(|(a, a_depth), (b, b_depth)| (a_depth, &a.name).cmp(&(b_depth, &b.name)));
+        // Devices of one depth stay in the order of their programs, whatever their numbers.
+        all.sort_by_key(|(_, depth)| *depth);
         let mut seen: Vec<Device> = Vec::new();
         all.retain(|(device, _)| {
             let is_new = !seen.contains(device);

@@ -44,7 +44,8 @@ impl Source {
         };
         let mut loops = 0;
         for (device, _) in devices {
-            // An image may be attached to another loop device next time, so the number of the device means nothing.
+            // After `resume`, an image may be on a loop device with another number. So loop devices are numbered from
+            // the top of the stack.
             let name = if device.name.starts_with("loop") {
                 loops += 1;
                 if loops == 1 { "loop".to_owned() } else { format!("loop {loops}") }
@@ -100,9 +101,9 @@ mod tests {
     fn settings_of_several_devices_have_distinct_names() {
         let recorded = recorded(&[
             ("sys/dev/block/7:3/uevent", "DEVNAME=loop3\n"),
-            ("sys/dev/block/7:3/queue/scheduler", "[none] mq-deadline\n"),
+            ("sys/dev/block/7:3/queue/scheduler", "none [mq-deadline]\n"),
             ("sys/dev/block/7:9/uevent", "DEVNAME=loop9\n"),
-            ("sys/dev/block/7:9/queue/scheduler", "none [mq-deadline]\n"),
+            ("sys/dev/block/7:9/queue/scheduler", "[none] mq-deadline\n"),
             ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
             ("sys/dev/block/8:0/queue/read_ahead_kb", "128\n"),
             ("sys/dev/block/8:0/device/hwmon/hwmon0/temp1_input", "61000\n"),
@@ -115,7 +116,7 @@ mod tests {
             ("proc/thread-self/mountinfo", "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"),
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "67108864\n"),
         ]);
-        let devices = [(recorded.device(7, 3), 0), (recorded.device(7, 9), 1), (recorded.device(8, 0), 2)];
+        let devices = [(recorded.device(7, 9), 0), (recorded.device(7, 3), 1), (recorded.device(8, 0), 2)];
         let found = recorded.source.settings(&devices, &[]);
         let expected = [
             ("governor", "performance, powersave"),
