@@ -11,7 +11,7 @@ use kernel::leftovers::scan::Owner;
 use kernel::observe::mount::Place;
 use kernel::{ImageFault, PrivateMounts, Volume, VolumeSpec, left_volumes};
 use testkit::loop_disk::Disk;
-use testkit::need_disk;
+use testkit::{Running, need_disk};
 use units::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -97,7 +97,7 @@ fn old_data_of_a_confirmed_device_are_erased_completely() {
     assert_eq!(holds(&disk), [""; 0]);
 }
 
-/// Another program may have a copy of our mount namespace, for example while it looks at all mounts of the machine.
+/// Another process may have a copy of our mount namespace, for example one that unshare(1) has just started.
 #[test]
 fn a_device_is_erased_after_the_last_copy_of_its_mount_is_gone() {
     need_disk!("mkfs.ext4", "unshare");
@@ -108,12 +108,12 @@ fn a_device_is_erased_after_the_last_copy_of_its_mount_is_gone() {
     let point = volume.path().to_str().expect("a plain path");
     let thread = rustix::thread::gettid().to_string();
     let copy = ["--mount", "--propagation", "private", "sh", "-c", script, "sh", point, &thread];
-    let mut child = Command::new("unshare").args(copy).stdout(Stdio::piped()).spawn().expect("unshare can be started");
+    let child = Command::new("unshare").args(copy).stdout(Stdio::piped()).spawn().expect("unshare can be started");
+    let mut child = Running(child);
     let mut ready = [0];
-    child.stdout.take().expect("its output").read_exact(&mut ready).expect("it has the copy");
-    let erased = volume.finish();
-    child.wait().expect("its end");
-    erased.expect("erased");
+    child.0.stdout.take().expect("its output").read_exact(&mut ready).expect("it has the copy");
+    volume.finish().expect("erased");
+    child.0.wait().expect("its end");
     assert_eq!(holds(&disk), [""; 0]);
 }
 

@@ -30,8 +30,9 @@ const ROUNDS: usize = 8;
 /// Bytes per discard, so that other I/O is served in between. Guess: a drive needs a second at most.
 pub(crate) const DISCARDED_AT_A_TIME: u64 = 4 << 30;
 
-/// Timeout for a device that was free or released. Guess: a child executes its own program within milliseconds, on an
-/// overloaded machine within a second.
+/// Maximum wait for a device that was free, released or unmounted. Guess: a child executes its own program within
+/// milliseconds, on an overloaded machine within a second, and programs that copy our mounts, such as container
+/// runtimes, unmount them soon.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Permission to overwrite one device. The device cannot be replaced until this is dropped.
@@ -216,7 +217,7 @@ impl Cleared {
     fn release_and(&mut self, wait: impl FnOnce(&File)) -> Result<(), GuardFault> {
         self.verify()?;
         if !matches!(&self.holding, Holding::Other(Held { claim: Some(_), .. })) {
-            // The same as in `claim`.
+            // After an unmount, the device stays busy until the last copy of the mount in another namespace is gone.
             let kept = self.open(OFlags::RDONLY).map_err(|source| self.failed("open", source))?;
             wait(&kept);
             return Ok(());
@@ -246,7 +247,6 @@ impl Cleared {
         self.release()?;
         let before = self.content()?;
         let found = read(self);
-        self.release()?;
         self.claim()?;
         if self.content()? != before {
             return Err(GuardFault::Changed(self.node(), "another program wrote to it"));
@@ -294,14 +294,15 @@ impl Cleared {
         }
     }
 
-    /// Holds the device exclusively again, as soon as it is free.
+    /// Holds the device exclusively again. Waits up to [`PATIENCE`] if another program has it; a signal does not end
+    /// this wait.
     pub(crate) fn claim(&mut self) -> Result<(), GuardFault> {
         self.verify()?;
         let node = self.node();
         if let Holding::Other(held) = &mut self.holding
             && held.claim.is_none()
         {
-            // After an unmount, the file system keeps its device until no process looks at the mount any more.
+            // After an unmount, the device stays busy until the last copy of the mount in another namespace is gone.
             wait_until_free(&held.kept);
             let claim = reopen(&held.kept, OFlags::RDWR | OFlags::EXCL);
             held.claim = Some(claim.map_err(|source| GuardFault::Failed { action: "hold", device: node, source })?);
@@ -352,8 +353,9 @@ impl Cleared {
 }
 
 /// Waits until a device can be opened exclusively. A child that another thread has just started has copies of our
-/// descriptors until it executes its own program, and udev may look at the device for a moment. If another program
-/// holds the device for longer, the next open, mkfs or mount reports it.
+/// descriptors until it executes its own program, and udev may look at the device for a moment. A copy of a mount in
+/// another namespace keeps the device busy, too. If another program holds the device for longer, the next open, mkfs or
+/// mount reports it.
 fn wait_until_free(kept: &File) {
     let began = Instant::now();
     let is_busy = || reopen(kept, OFlags::RDONLY | OFlags::EXCL).is_err_and(|error| is_busy(&error));
@@ -390,6 +392,8 @@ mod tests {
             cleared.release().expect("nothing has changed");
             cleared.claim().expect("it is free");
             let released = cleared.release_and(|kept| {
+                // A child that another test has just started may still have a copy of our descriptor.
+                wait_until_free(kept);
                 let other = reopen(kept, OFlags::RDWR | OFlags::EXCL).expect("it is free");
                 other.write_all_at(bytes, at).and_then(|()| other.sync_all()).expect("written");
             });
