@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::{Posix, Station, Workspace, stamp};
+use testkit::wait_until;
 use units::{Host, Moment, Nanos};
 use workload::{
     Access, AccessPattern, Arrivals, Body, Handle, Issue, Mode, Name, Op, OpKind, Order, Overlap, Pace, Reason,
@@ -201,8 +202,10 @@ fn scheduled_ops_are_recorded_at_their_scheduled_time() {
         let stream = Stream::open(vec![open(Access::Read)], body).issued(issue);
         let mut seen = AtOnce::default();
         run_recorded(&mut world, stream.paced(Pace::new(1000, Arrivals::Constant, 1, 1)), &mut seen);
-        let starts: Vec<Moment<Host>> = seen.spans.iter().map(|(issued, _)| *issued).collect();
+        let mut starts: Vec<Moment<Host>> = seen.spans.iter().map(|(issued, _)| *issued).collect();
         assert_eq!(starts.len(), 20);
+        // Reads from the disk complete in any order.
+        starts.sort_unstable();
         assert!(starts.windows(2).all(|pair| pair[1].since(pair[0]) == Nanos::from_millis(1)), "{starts:?}");
     }
 }
@@ -228,13 +231,15 @@ fn cancelled_scheduled_ops_are_not_recorded_in_the_future() {
         let station = Station { workspace: Some(workspace), given: Vec::new() };
         let mut world = Posix::new(vec![station], 64 * 1024, 9, Arc::clone(&stop)).expect("the kernel's world");
         run(&mut world, writes(1, 1).issued(Issue::Sync));
-        // The second op is scheduled one second later.
-        let body = at_random(true, (3, 1));
+        // The second op is scheduled one second later. If the first one takes longer, more are executed.
+        let body = at_random(true, (100, 1));
         let paced = Stream::open(Vec::new(), body).issued(issue).paced(Pace::new(1, Arrivals::Constant, 1, 1));
         let mut seen = Stopping(AtOnce::default(), stop);
         run_recorded(&mut world, paced, &mut seen);
-        let outcomes: Vec<_> = seen.0.outcomes.iter().map(|(_, outcome)| *outcome).collect();
-        assert_eq!(outcomes, [Ok(BLOCK), Err(Reason::Interrupted)], "{issue:?}");
+        let (executed, others): (Vec<_>, Vec<_>) =
+            seen.0.outcomes.iter().map(|(_, outcome)| *outcome).partition(|outcome| *outcome == Ok(BLOCK));
+        assert_eq!(others, [Err(Reason::Interrupted)], "{issue:?}");
+        assert!((1..99).contains(&executed.len()), "{issue:?}: {}", executed.len());
     }
 }
 
@@ -296,7 +301,7 @@ fn a_file_system_can_be_unmounted_once_the_ring_is_closed() {
         run(&mut world, reads(10, 4));
         world.clear().expect("its files are closed");
         drop(world);
-        assert!(tool("umount", &[path]), "something still holds a file there");
+        wait_until("nothing holds a file there any more", || tool("umount", &[path]));
     });
     if let Err(error) = ran {
         testkit::skip!("no mounts of our own: {error}");

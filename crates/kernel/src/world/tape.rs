@@ -416,10 +416,13 @@ mod tests {
                 testkit::skip!("no io_uring");
             }
             let kinds = [TapeKind::Write, TapeKind::Read, TapeKind::Write, TapeKind::Flush, TapeKind::Read];
-            let tape = Tape { requests: requests(&kinds), depth, limit: Nanos::from_secs(9) };
+            // A flush can take long if other programs write to the disk.
+            let tape = Tape { requests: requests(&kinds), depth, limit: Nanos::from_secs(3600) };
             let times = file.play(&tape).expect("it reads and writes");
             assert_eq!(times.len(), kinds.len());
-            assert!(times.iter().all(|served| served.completed > served.issued));
+            // Equal times are possible if the clock is coarse.
+            assert!(times.iter().all(|served| served.completed >= served.issued));
+            assert!(times.iter().any(|served| served.completed > served.issued), "every request has equal times");
             assert!(times.windows(2).all(|pair| pair[0].issued <= pair[1].issued));
             let none = file.play(&Tape { requests: Vec::new(), ..tape }).expect("nothing to do");
             assert!(none.is_empty());
