@@ -249,14 +249,16 @@ fn a_remount_follows_fadvise_and_programs_continue() {
         world.remount_by(
             0,
             Box::new(move || {
-                let again = tool("umount", &[&mounted_at]) && tool("mount", &["-o", "loop", &image, &mounted_at]);
+                // The child process of another test may have copies of our descriptors for a moment.
+                let is_unmounted = testkit::becomes_true(|| tool("umount", &[&mounted_at]));
+                let again = is_unmounted && tool("mount", &["-o", "loop", &image, &mounted_at]);
                 if again { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
             }),
         );
         assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
         assert_eq!(run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES)).bytes_read, BYTES);
         drop(world);
-        assert!(tool("umount", &[&point]), "nothing holds the file system any more");
+        testkit::wait_until("nothing holds the file system any more", || tool("umount", &[&point]));
     });
     if let Err(reason) = done {
         skip!("no mounts of its own: {reason}");
@@ -274,11 +276,16 @@ impl Holder {
         let child = unsafe { libc::fork() };
         assert!(child >= 0, "no process: {}", io::Error::last_os_error());
         if child == 0 {
-            // SAFETY: a new mapping at an address of the kernel's choice; `tell` is open, the byte readable.
+            // SAFETY: a new mapping at an address of the kernel's choice; `tell` stays open, the byte is readable. The
+            // child uses none of the descriptors that it closes.
             unsafe {
                 let (access, shared) = (libc::PROT_READ, libc::MAP_SHARED);
                 let mapping = libc::mmap(std::ptr::null_mut(), bytes, access, shared, file.as_raw_fd(), 0);
                 let is_locked = mapping != libc::MAP_FAILED && libc::mlock(mapping, bytes) == 0;
+                // The files of other tests must not stay open here: their file systems could not be unmounted.
+                for number in (0..1024).filter(|number| *number != tell.as_raw_fd()) {
+                    libc::close(number);
+                }
                 // The child must not outlive a test that is killed.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::write(tell.as_raw_fd(), [u8::from(is_locked)].as_ptr().cast(), 1);
