@@ -19,9 +19,9 @@ const ALLOWED_START: Limits = Limits { distributed: 3_100_000, tested: 6_000_000
 /// above the counts, 269.8 and 274.3 million (printed by this test).
 const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 275_200_000), ("vax750-uda50", 279_800_000)];
 
-/// The same for the program of `cargo xtask test`. One machine, because each takes 5 CPU seconds. The limit is a tenth
+/// The same for the program of `cargo xtask test`. One machine, because each takes 5 CPU seconds. The limit is a fifth
 /// above the count, 362.4 million (printed by this test), because C libraries and processors differ.
-const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 399_000_000)];
+const ALLOWED_MACHINE_TESTED: [(&str, u64); 1] = [("vax780-sc780", 435_000_000)];
 
 /// The limits of a count: of the distributed program, which is static and built for size, and of that of `cargo xtask
 /// test`, which is built fast.
