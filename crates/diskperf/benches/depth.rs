@@ -53,8 +53,10 @@ const DISK_LOADS: [Load; 4] = [
     Load { access: "read", kib: 128, depth: 8, jobs: 1 },
 ];
 
-/// The jobs and depths of random reads in memory.
+/// Numbers of jobs of the random reads in memory.
 const JOBS: [u32; 2] = [1, 2];
+
+/// Queue depths of the random reads in memory.
 const DEPTHS: [u32; 3] = [1, 32, 128];
 
 /// A program, and a way to call it.
@@ -103,9 +105,12 @@ fn main() {
         let file = disk.path().join("file");
         fill(&file, IN_MEMORY);
         for jobs in JOBS {
-            let _processor = (jobs == 1).then(OneProcessor::enter);
+            let (_processor, place) = match jobs {
+                1 => (Some(OneProcessor::enter()), "in memory, on one processor"),
+                _ => (None, "in memory"),
+            };
             for depth in DEPTHS {
-                println!("{}", measured(&Load { access: "randread", kib: 4, depth, jobs }, "in memory", &file));
+                println!("{}", measured(&Load { access: "randread", kib: 4, depth, jobs }, place, &file));
             }
         }
     } else {

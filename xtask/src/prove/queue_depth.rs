@@ -16,7 +16,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     judge: |line| compare(line, ON_DISK),
 };
 
-/// The same on a device in memory, with one job and two.
+/// The same on a device in memory, with one job on one processor and with two jobs on all processors.
 pub const MEMORY: Experiment = Experiment {
     name: "depth-in-memory",
     command: &["cargo", "bench", "--quiet", "--workspace", "--bench", "depth", "--", "memory"],
