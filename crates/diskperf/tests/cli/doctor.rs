@@ -1,9 +1,10 @@
 //! `diskperf doctor`: its report for root and for a user without rights, and that its trials leave nothing.
 
 use serde_json::Value;
+use testkit::wait_until;
 
 use crate::common::document::document;
-use crate::common::{Cli, loop_devices_on};
+use crate::common::{Cli, loop_devices_on, text};
 
 /// The findings for a folder, checked against the schema that the same program prints.
 fn checkup(cli: &Cli) -> Value {
@@ -34,14 +35,16 @@ fn the_table_shows_abilities_and_hints() {
 #[test]
 fn doctor_leaves_nothing_behind() {
     let cli = Cli::new();
-    let mounts = || testkit::mounts("self").expect("the mounts");
-    let before = mounts();
     let checkup = checkup(&cli);
     assert_eq!(checkup["schema"], "diskperf-doctor/1");
     assert_eq!(state(&checkup, "private folder"), "yes");
     assert_eq!(cli.names(), [""; 0]);
-    assert_eq!(loop_devices_on(cli.path()), 0);
-    assert_eq!(mounts(), before);
+    // The kernel detaches a loop device only after the last program has closed it.
+    wait_until("no loop device is attached", || loop_devices_on(cli.path()) == 0);
+    // Other tests mount elsewhere meanwhile.
+    let here = cli.path().canonicalize().expect("a path");
+    let mounts = testkit::mounts("self").expect("the mounts");
+    assert!(!mounts.contains(text(&here)), "{mounts}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn every_engine_measures_every_pattern_and_leaves_nothing() {
         assert_eq!(cell["state"]["clock"] == "durable", is_durable, "{what}");
         let mut marks = cell["marks"].as_array().expect("marks").iter();
         let is_of_machine =
-            |mark: &serde_json::Value| ["few", "noise", "nested", "throttle"].map(Into::into).contains(&mark["code"]);
+            |mark: &Value| ["few", "noise", "nested", "throttle", "short"].map(Value::from).contains(&mark["code"]);
         assert!(engine != "null" || marks.all(is_of_machine), "{what}");
     }
     assert_eq!(cli.names(), [""; 0]);
@@ -248,7 +248,8 @@ fn a_stalled_ring_is_given_up_with_a_message() {
 
 #[test]
 fn open_loops_give_response_times_and_closed_ones_service_times() {
-    let cli = Cli::new();
+    // A busy disk may do too few reads in a second for the latencies of the table.
+    let cli = Cli::in_memory();
     let load = "randread --bs 4KiB --size 1MiB --time 1s";
     let closed = cell(&cli, load);
     assert_eq!(kind_of_times(&closed), "service");
@@ -419,10 +420,11 @@ fn every_access_order_is_measured_and_in_the_cell_key() {
         // A slow disk may have done too few operations for a median.
         assert!(cell["latency_ns"]["kind"] == "service" || ops < 20, "{what}");
         let in_order = words.starts_with("read ") || words.starts_with("write ");
-        // Sequential access touches every byte once. With two block sizes, the mean is between them; otherwise all
-        // blocks have one size.
+        // Sequential access touches every byte once. With two block sizes, the mean is between them, unless a slow disk
+        // did a few operations of one size; otherwise all blocks have one size.
         match (in_order, words.contains(':') && words.contains("--bs 4KiB:")) {
             (true, _) => assert!(bytes == 1 << 20 || round["returned_s"].as_f64() > Some(0.06), "{what}"),
+            (false, true) if ops < ENOUGH => assert!((ops * 4096..=ops * 65536).contains(&bytes), "{what}"),
             (false, true) => assert!(bytes > ops * 4096 && bytes < ops * 65536, "{what}"),
             (false, false) => assert_eq!(bytes, ops * 4096, "{what}"),
         }

@@ -4,7 +4,7 @@
 use std::fs;
 
 use serde_json::Value;
-use testkit::is_root;
+use testkit::{is_root, wait_until};
 
 use crate::common::{Cli, loop_devices_on, program};
 
@@ -33,7 +33,8 @@ fn a_proof_has_a_run_the_checks_and_power_cuts_without_names() {
     // `show` reads the run in it.
     assert!(cli.well(&["show", "mine.json"]).out.contains("read_8192"));
     assert_eq!(testkit::names_in(&secret), [""; 0]);
-    assert_eq!(loop_devices_on(cli.path()), 0);
+    // The kernel detaches a loop device only after the last program has closed it.
+    wait_until("no loop device is attached", || loop_devices_on(cli.path()) == 0);
 }
 
 #[test]

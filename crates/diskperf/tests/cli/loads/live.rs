@@ -127,7 +127,8 @@ fn a_slow_schedule_keeps_its_operations() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("a document");
     let round = &cells(&document)[0]["rounds"][0];
-    assert!(round["ops"].as_u64() > Some(1) && round["ops"].as_u64() < Some(100), "{round:#}");
+    // The live line appears after a second. On a busy machine, Ctrl-C may come before the second operation.
+    assert!((1..100).contains(&round["ops"].as_u64().expect("a count")), "{round:#}");
 }
 
 #[test]

@@ -10,9 +10,10 @@ use crate::common::document::document;
 use crate::common::stored::killed;
 use crate::common::{Cli, cells, list};
 
-/// A log and random accesses at the same time. The log ends with its file, the other by its time.
+/// A log and random accesses at the same time. The log ends at the end of its file, even on a slow disk. The random
+/// accesses end after their time.
 const DB: &str = "together = true\nrounds = 2\n\
-                  [[load]]\nname = 'wal'\npattern = 'commit'\nsize = '64KiB'\ntime = '10s'\n\
+                  [[load]]\nname = 'wal'\npattern = 'commit'\nsize = '64KiB'\ntime = '2min'\n\
                   [[load]]\nname = 'data'\npattern = 'randrw'\nsize = '1MiB'\ntime = '150ms'\njobs = 2\n";
 
 fn with_job(job: &str) -> Cli {
@@ -55,14 +56,16 @@ fn each_load_has_a_row_and_their_sum_another() {
         assert_eq!((&round(wal)["ops"], &round(wal)["bytes"]), (&16.into(), &65536.into()));
         assert_eq!(list(&round(data), "parts").len(), 2, "each job is a program");
         assert!(round(data)["durable_s"].is_number() && round(wal)["durable_s"].is_null());
-        // Syncs that end a load are not among its operations.
+        // Syncs that end a load are not among its operations. A slow disk may have done a few of one kind.
         let kinds: Vec<Value> = list(&round(data), "operations").iter().map(|one| one["operation"].clone()).collect();
-        assert_eq!(kinds, ["read", "write"]);
+        assert!(!kinds.is_empty() && kinds.iter().all(|kind| kind == "read" || kind == "write"), "{kinds:?}");
     }
     // The kernel's threads and the device work for both loads.
     assert!(wal["cpu_percent"].is_null() || wal["cpu_percent"]["kernel_workers"].is_null(), "{wal:#}");
     assert_eq!((&wal["io"], &data["io"]), (&Value::Null, &Value::Null));
-    assert!(sum["latency_ns"].is_null() && data["latency_ns"].is_object(), "{data:#}");
+    // A median needs twenty operations.
+    let ops: u64 = list(data, "rounds").iter().filter_map(|round| round["ops"].as_u64()).sum();
+    assert!(sum["latency_ns"].is_null() && (data["latency_ns"].is_object() || ops < 20), "{data:#}");
     assert!(wal["limited_by"].is_object() && data["limited_by"].is_object());
     let said = list(&document["run"], "findings").iter().any(|line| {
         line.as_str()

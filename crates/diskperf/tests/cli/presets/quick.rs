@@ -1,6 +1,8 @@
 //! The main job as a user meets it: its announcement, the most that it writes, that it ends, and that every row
 //! explains itself.
 
+use std::path::Path;
+
 use crate::common::document::document;
 use crate::common::{Cli, cells, remarks};
 use serde_json::Value;
@@ -15,33 +17,44 @@ fn written(cells: &[Value]) -> u64 {
 /// This many units of work are certainly enough for a median.
 const ENOUGH: u64 = 100;
 
+/// The free bytes around a folder.
+fn free(folder: &Path) -> u64 {
+    rustix::fs::statvfs(folder).map(|space| space.f_bavail * space.f_frsize).expect("space")
+}
+
 #[test]
 fn quick_announces_its_limits_and_keeps_them() {
     let cli = Cli::new();
-    let free = rustix::fs::statvfs(cli.path()).map(|space| space.f_bavail * space.f_frsize).expect("space");
+    let free = free(cli.path());
     let ended = cli.well(&["run", "quick", "--budget", "6s", "--json"]);
     let document = document(&ended);
     let first = ended.err.lines().next().expect("a line");
     assert!(first.starts_with("writes up to ") && first.contains(", in up to 6 s; Ctrl-C leaves nothing"), "{first}");
-    // A busy machine with a slow disk has no time for tests with files, or for any.
+    let cells = cells(&document);
+    // On a busy machine with a slow disk, the time may be too short for tests with files, for all tests, or even for the
+    // trials.
     let is_planned = ended.err.contains("about ") && ended.err.contains(" rounds; ");
     let is_impossible = ended.err.contains("no test gets enough data in that time");
-    assert!(is_planned || is_impossible, "{}", ended.err);
-    let cells = cells(&document);
+    let is_over = cells.iter().all(|cell| cell["measured"] == false);
+    assert!(is_planned || is_impossible || is_over, "{}", ended.err);
     assert_eq!(cells.len(), 13);
     assert!(written(cells) <= 16 << 30);
+    // Other programs may have freed space.
+    let free = free.max(self::free(cli.path()));
     assert!(cells.iter().all(|cell| cell["parameters"]["file_bytes"].as_u64() <= Some(free / 10)));
     for cell in cells {
-        let rounds = cell["rounds"].as_array().expect("rounds").len();
+        let rounds = cell["rounds"].as_array().expect("rounds");
         if cell["measured"] == true {
-            // The plan never has fewer rounds; missing ones are marked.
+            // The plan has at least five rounds. The warning "few" says that fewer count: rounds are missing, or came
+            // before a change of the disk's speed.
+            let kept = || rounds.iter().filter(|round| round["discarded"] == false);
             let few = cell["marks"].as_array().expect("marks").iter().any(|mark| mark["code"] == "few");
-            assert_eq!(few, rounds < 5, "{cell:#}");
+            assert_eq!(few, kept().count() < 5, "{cell:#}");
             // Few large calls have no median: files shrink if other programs keep the machine busy.
-            let ops = cell["rounds"].as_array().expect("rounds").iter().filter_map(|round| round["ops"].as_u64());
+            let ops = kept().filter_map(|round| round["ops"].as_u64());
             assert!(cell["latency_ns"]["p50"].is_u64() || ops.sum::<u64>() < ENOUGH, "{cell:#}");
         } else {
-            assert!(cell["reason"].is_string() && rounds == 0, "{cell:#}");
+            assert!(cell["reason"].is_string() && rounds.is_empty(), "{cell:#}");
         }
         let size = cell["parameters"]["file_bytes"].as_u64().or(cell["parameters"]["commits"].as_u64());
         assert!(size > Some(0), "{cell:#}");
@@ -74,7 +87,7 @@ fn a_short_budget_omits_tests_with_the_time_they_need() {
     let reasons: Vec<&str> = cells(&document).iter().filter_map(|cell| cell["reason"].as_str()).collect();
     assert!(!reasons.is_empty());
     let says_why = |reason: &&str| {
-        ["needs about ", "was reached before", "no time for its trial", "page cache"]
+        ["needs about ", "was reached before", "the run ended before", "no time for its trial", "page cache"]
             .iter()
             .any(|words| reason.contains(words))
     };
