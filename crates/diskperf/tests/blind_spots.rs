@@ -137,8 +137,13 @@ fn a_server_without_fsync_gets_the_dirty_warning() {
     // The server's fsync reaches the device. Other programs may leave as many bytes unwritten as the test wrote, but
     // hardly in each run.
     let served = ground.served(MountAppearance::Fuse, Lies::default());
-    let is_cleared = || mark(write_and_read(&ground.run(&served.path("")))[0], "dirty").is_none();
-    assert!((0..100).any(|_| is_cleared()), "an honest server is always marked");
+    let is_cleared = || {
+        let document = ground.run(&served.path(""));
+        let cell = write_and_read(&document)[0];
+        assert_eq!(cell["measured"], true, "{cell:#}");
+        mark(cell, "dirty").is_none()
+    };
+    assert!((0..10).any(|_| is_cleared()), "an honest server has the warning in each of 10 runs");
 }
 
 #[test]
@@ -151,14 +156,17 @@ fn a_server_that_answers_from_memory_gets_the_lower_warning() {
     let served = ground.served(MountAppearance::Fuse, Lies { memory: ServerMemory::Copies, ..Lies::default() });
     assert!(is_disproved(&ground, &served.path(""), 1, "lower"));
     let path = served.path("");
-    let direct = ["io", "randread", "--direct", "--size", "16MiB", "--time", "200ms", "--rounds", "1", "--json"];
+    // Large blocks and a long round: diskperf gives no warning for a few bytes, and on a busy machine the server is
+    // slow.
+    let direct =
+        ["io", "randread", "--direct", "--bs", "64KiB", "--size", "16MiB", "--time", "1s", "--rounds", "1", "--json"];
     let run = || document(&ground.cli.well(&[&direct[..], &[text(&path)]].concat()));
     let is_marked = |document: Value| {
         let cell = &cells(&document)[0];
         assert!(reason(cell).is_some(), "{cell:#}");
         mark(cell, "lower").is_some()
     };
-    assert!((0..10).any(|_| is_marked(run())), "O_DIRECT does not reach a device either");
+    assert!((0..20).any(|_| is_marked(run())), "no direct read has the warning");
 }
 
 /// `stats::compare` tests that two unverified results are compared.
@@ -172,8 +180,8 @@ fn unverified_results_are_not_compared_with_those_of_a_disk() {
     fs::create_dir(ground.folder("plain")).expect("a folder");
     let served = ground.served(MountAppearance::Fuse, Lies::default());
     let targets = [format!("fuse={}", text(&served.path(""))), format!("disk={}", text(&ground.folder("plain")))];
-    let words = ["choose", "--only", "write_8192", "--budget", "20s", "--yes", "--json", &targets[0], &targets[1]];
-    let document = document(&ground.cli.run(&words));
+    let words = ["choose", "--only", "write_8192", "--size", "2MiB", "--rounds", "6", "--budget", "1h", "--yes"];
+    let document = document(&ground.cli.run(&[&words[..], &["--json", &targets[0], &targets[1]]].concat()));
     let comparisons = document["run"]["choice"]["comparisons"].as_array().expect("comparisons");
     assert!(!comparisons.is_empty());
     for comparison in comparisons {
@@ -257,8 +265,13 @@ fn bw_checks_for_holes_and_caches() {
     fs::File::open(&full).and_then(|file| file.sync_all()).expect("written");
     let cached = LoopDisk::attach_through_cache(&full).expect("a loop device");
     fs::read(&full).expect("all of it in the page cache");
-    let said = bw(text(cached.node()));
-    assert!(said.contains("8 MiB: warning lower: ") && !said.contains("hole"), "{said}");
+    // Other programs may read as many bytes from the disk below, but hardly in each of a hundred runs.
+    let is_lower = || {
+        let said = bw(text(cached.node()));
+        assert!(!said.contains("hole"), "{said}");
+        said.contains("8 MiB: warning lower: ")
+    };
+    assert!((0..100).any(|_| is_lower()), "no run has the warning");
     fs::File::create(cli.path().join("hole")).and_then(|file| file.set_len(16 << 20)).expect("a file");
     let said = bw("hole");
     assert!(said.contains("8 MiB: warning hole: 100 % of the files are holes"), "{said}");

@@ -37,7 +37,7 @@ fn cells(document: &Value) -> Vec<stats::Cell> {
 
 /// Number of disks that are tried until diskperf notices the step. On a busy machine the fast rounds may differ
 /// tenfold, and then the step is not certain.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 6;
 
 /// The result of a disk that is fast for the first rounds, and then far slower; `None` if there is no such disk.
 fn stepped() -> Option<stats::Cell> {
@@ -62,10 +62,13 @@ fn stepped() -> Option<stats::Cell> {
 #[test]
 fn a_rate_is_that_of_the_last_regime_and_the_warning_names_both() {
     let Some(cell) = stepped() else { return };
-    let [first, last] = cell.regimes[..] else { panic!("two regimes: {cell:#?}") };
+    // On a busy machine, the fast rounds may have two levels.
+    let [fast @ .., last] = &cell.regimes[..] else { panic!("regimes: {cell:#?}") };
+    let [first, ..] = fast else { panic!("two regimes: {cell:#?}") };
     // The journal, and a part of the next round, also used some of the credit of 10 MB.
-    assert!(first.bytes >= 6 * MB && first.per_second > 3.0 * last.per_second, "{first:?} {last:?}");
-    assert_eq!(first.bytes + last.bytes, 13 * (2 << 20));
+    let of_fast: u64 = fast.iter().map(|regime| regime.bytes).sum();
+    assert!(of_fast >= 6 * MB && first.per_second > 3.0 * last.per_second, "{fast:?} {last:?}");
+    assert_eq!(of_fast + last.bytes, 13 * (2 << 20));
     assert!(cell.is_of_one_regime() && cell.kept().count() < 13, "{cell:#?}");
     let rate = cell.rate.as_ref().expect("a rate").per_second;
     assert!(3.0 * rate < first.per_second, "{rate} {first:?}");

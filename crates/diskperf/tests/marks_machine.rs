@@ -101,12 +101,14 @@ fn other_busy_programs_give_the_noise_warning() {
     let document = run(folder.path(), &["--rounds", "2", "--size", "64MiB"]);
     drop(neighbours);
     let said = &document["run"]["noise"];
-    // Both kinds are true. The one that is further above its threshold is named.
-    let kinds = ["other programs on the CPU", "waiting for a processor"];
+    // The neighbours cause the first two kinds. In a guest, CPU steal is possible too. diskperf names the kind that is
+    // furthest above its threshold.
+    let kinds = ["other programs on the CPU", "waiting for a processor", "CPU steal"];
     assert!(kinds.iter().any(|kind| said["kind"] == *kind), "{said}");
     assert!(said["text"].as_str().expect("it is said").contains(said["kind"].as_str().expect("a kind")), "{said}");
     assert_eq!(said["rounds"], Value::from([1, 2]));
-    assert!(said["value"].as_f64() > Some(0.1), "{said}");
+    let least = if said["kind"] == "CPU steal" { 0.01 } else { 0.1 };
+    assert!(said["value"].as_f64() > Some(least), "{said}");
     // In a second, each processor has run the neighbours. A shorter time has too few ticks.
     let is_long = |seconds: f64| seconds >= 1.0;
     for cell in cells(&document) {

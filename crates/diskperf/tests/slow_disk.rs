@@ -53,15 +53,22 @@ fn quick_keeps_its_time_on_a_slow_disk_and_explains_every_cell() {
         let rounds = cell["rounds"].as_array().expect("rounds").len();
         let marks = cell["marks"].as_array().expect("marks");
         let few = marks.iter().any(|mark| mark["code"] == "few");
+        // Rounds before a change of the rate do not count.
+        let counted = kept(cell).count();
         match cell["measured"] == true {
-            true => assert_eq!(few, rounds < 5, "{cell:#}"),
+            true => assert_eq!(few, counted < 5, "{cell:#}"),
             false => assert!(cell["reason"].is_string() && rounds == 0, "{cell:#}"),
         }
     }
     let random = cells.iter().find(|cell| cell["program"] == "randread").expect("randread");
-    if random["measured"] == true {
-        assert_eq!(random["effect"] == Value::Null, random["rounds"][0]["ops"] != random["parameters"]["reads"]);
+    if let Some(last) = kept(random).last().filter(|_| random["measured"] == true) {
+        assert_eq!(random["effect"] == Value::Null, last["ops"] != random["parameters"]["reads"], "{random:#}");
     }
+}
+
+/// The rounds of a cell that count.
+fn kept(cell: &Value) -> impl Iterator<Item = &Value> {
+    cell["rounds"].as_array().expect("rounds").iter().filter(|round| round["discarded"] == false)
 }
 
 /// Files of 512 KiB and 128 reads fit into the burst of the volume, and once met these needs at 758 MiB/s.

@@ -37,7 +37,7 @@ impl Cli {
 
     /// Uses a scratch folder in memory if possible: syncs on the machine's disk wait for the writes of other programs.
     pub fn in_memory() -> Cli {
-        Cli::inside(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder"))
+        Cli::inside(testkit::folder_in_memory())
     }
 
     /// Uses this scratch folder.

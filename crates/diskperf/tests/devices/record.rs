@@ -1,14 +1,15 @@
 //! `run --record` and `predict --check` on a loop device: the recorded requests are those of the command, and the
 //! instance of the kernel's tracer never stays.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use testkit::loop_disk::{Disk, Mounted};
+use tempfile::TempDir;
+use testkit::loop_disk::{Disk, LoopDisk, Mounted};
 use testkit::{Running, need_disk, run_tool, wait_until};
 
 use crate::common::Cli;
@@ -20,17 +21,24 @@ struct Ground {
     tracefs: Mounted,
     target: String,
     disk: Disk,
+    _memory: TempDir,
 }
 
 impl Ground {
+    /// In memory if possible: on a slow disk that other programs use, a request waits for theirs.
     fn new() -> Ground {
-        let disk = Disk::new(64 << 20);
+        let memory = testkit::folder_in_memory();
+        let image = memory.path().join("image");
+        let disk = Disk::attached(0, &[], |_| {
+            File::create_new(&image).and_then(|file| file.set_len(64 << 20)).expect("an image");
+            LoopDisk::attach(&image)
+        });
         run_tool("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard", disk.text()]);
         let (target, tracefs) = (disk.folder("mnt"), disk.folder("tracefs"));
         run_tool("mount", &["-t", "tracefs", "tracefs", &tracefs]);
         let tracefs = Mounted::adopt(Path::new(&tracefs));
         let _file_system = Mounted::mount(disk.node(), Path::new(&target), "noatime");
-        Ground { _file_system, tracefs, target, disk }
+        Ground { _file_system, tracefs, target, disk, _memory: memory }
     }
 
     /// Number of instances of our processes that have ended. Other tests record at the same time.

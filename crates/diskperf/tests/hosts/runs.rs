@@ -107,9 +107,10 @@ fn hosts_choose_the_faster_disk() {
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     let document = common::document::document(&ran);
     let comparison = &document["run"]["choice"]["comparisons"][0];
-    // On a busy machine, the comparison may stay undecided.
+    // On a busy machine, or if other programs use the disk below both, the comparison may stay undecided.
     assert_eq!((&comparison["first"], &comparison["second"]), (&"fast".into(), &"slow".into()), "{comparison:#}");
-    assert!(comparison["ratio"].as_f64().is_some_and(|ratio| ratio < 1.0), "{comparison:#}");
+    let is_decided = comparison["verdict"] == "faster";
+    assert!(comparison["ratio"].as_f64().is_some_and(|ratio| ratio < 1.0 || !is_decided), "{comparison:#}");
     assert_ne!(comparison["faster"], "slow", "{comparison:#}");
     for cell in document["cells"].as_array().expect("results") {
         assert_eq!((cell["hosts"].as_array().map(Vec::len), &cell["measured"]), (Some(2), &true.into()), "{cell:#}");
