@@ -422,7 +422,8 @@ mod tests {
         testkit::need_disk!();
         let file = tempfile::tempfile().expect("a file");
         file.set_len(1 << 20).expect("an image");
-        // A program that scans all devices may have this one open, and the kernel then keeps it. So the test tries again.
+        // A program that scans all devices may have this one open, and the kernel then keeps it. So the test tries
+        // again.
         let is_removed = (0..10).any(|_| {
             let before = inodes();
             let device = LoopDevice::attach_cached(file.as_fd()).expect("a loop device");

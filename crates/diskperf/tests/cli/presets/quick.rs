@@ -31,8 +31,8 @@ fn quick_announces_its_limits_and_keeps_them() {
     let first = ended.err.lines().next().expect("a line");
     assert!(first.starts_with("writes up to ") && first.contains(", in up to 6 s; Ctrl-C leaves nothing"), "{first}");
     let cells = cells(&document);
-    // On a busy machine with a slow disk, the time may be too short for tests with files, for all tests, or even for the
-    // trials.
+    // On a busy machine with a slow disk, the time may be too short for tests with files, for all tests, or even for
+    // the trials.
     let is_planned = ended.err.contains("about ") && ended.err.contains(" rounds; ");
     let is_impossible = ended.err.contains("no test gets enough data in that time");
     let is_over = cells.iter().all(|cell| cell["measured"] == false);
