@@ -9,7 +9,7 @@ use std::thread;
 
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::Posix;
-use testkit::{skip, wait_until};
+use testkit::{run_tool_when_free, skip};
 use workload::programs::classic1983::Classic;
 use workload::programs::tlpi;
 use workload::{Cache, CacheState, Counters, Directory, Name, Op, Stream, World};
@@ -114,8 +114,7 @@ fn counters_of_an_image_include_the_disk_below_it() {
         assert!(top.name.starts_with("loop") && top.used.moved.flushes > 0, "{top:?}");
         assert_eq!(seen.device, Some(top.used.moved));
         drop(world);
-        // A child that another test has just started has copies of our descriptors until it executes its program.
-        wait_until("nothing holds the file system any more", || tool("umount", &[&point]));
+        run_tool_when_free("umount", &[&point]);
         // The disk below is visible only if the folder's own disk is.
         let disks = world_in(folder.path()).device_bytes().map_or(0, |_| 1);
         assert!(depths.len() > disks, "{depths:?}");

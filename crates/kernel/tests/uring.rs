@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::{Posix, Station, Workspace, stamp};
-use testkit::wait_until;
+use testkit::run_tool_when_free;
 use units::{Host, Moment, Nanos};
 use workload::{
     Access, AccessPattern, Arrivals, Body, Handle, Issue, Mode, Name, Op, OpKind, Order, Overlap, Pace, Reason,
@@ -301,7 +301,7 @@ fn a_file_system_can_be_unmounted_once_the_ring_is_closed() {
         run(&mut world, reads(10, 4));
         world.clear().expect("its files are closed");
         drop(world);
-        wait_until("nothing holds a file there any more", || tool("umount", &[path]));
+        run_tool_when_free("umount", &[path]);
     });
     if let Err(error) = ran {
         testkit::skip!("no mounts of our own: {error}");

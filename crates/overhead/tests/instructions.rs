@@ -31,7 +31,8 @@ use workload::{
 const ALLOWED: Limits = Limits { release: 40.0, tests: 40.0 };
 
 /// The same for a write: in the build for tests, debug assertions check the filling of its buffer, and it costs 118 or
-/// 146 more. On a throttled disk, one of 21 counts was 155. The limit is a fifth above that.
+/// 146 more. On a throttled disk (`cargo xtask steady-tests slow-disk`), one of 21 counts was 155. The
+/// limit is a fifth above that.
 const ALLOWED_WRITE: Limits = Limits { release: 40.0, tests: 186.0 };
 
 /// The numbers of calls in the two runs of a slope.

@@ -21,6 +21,7 @@ pub mod token_bucket;
 pub mod turns;
 pub mod write_cache;
 
+use std::cell::RefCell;
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -233,6 +234,20 @@ pub fn run_tool(name: &str, arguments: &[&str]) -> ProgramOutput {
     let ended = run(&path, Path::new("/"), arguments);
     assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
     ended
+}
+
+/// Runs a tool again until it succeeds. A child that another test has just started has copies of our descriptors until
+/// it executes its program, so a device or file system is busy for a moment. Panics if the tool still fails after
+/// 120 s.
+pub fn run_tool_when_free(name: &str, arguments: &[&str]) {
+    let path = tool(name).unwrap_or_else(|| panic!("{name} is not installed"));
+    let error = RefCell::new(String::new());
+    let succeeds = || {
+        let ended = run(&path, Path::new("/"), arguments);
+        *error.borrow_mut() = ended.err;
+        ended.status == Some(0)
+    };
+    assert!(becomes_true(succeeds), "{name} {arguments:?}: {}", error.borrow());
 }
 
 /// A running program, killed when this is dropped.

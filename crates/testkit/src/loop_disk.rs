@@ -1,7 +1,6 @@
 //! A loop device on a file, and file systems mounted from it: a private disk of a test that can be limited, filled and
 //! broken.
 
-use std::cell::RefCell;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::thread;
 use rustix::thread::CapabilitySet;
 use tempfile::TempDir;
 
-use crate::{becomes_true, has_tool, run, run_tool, tool};
+use crate::{has_tool, run, run_tool, run_tool_when_free, tool};
 
 /// Skips the test if it cannot have a loop device here, or lacks one of the given tools: `need_disk!("mkfs.ext4")`.
 #[macro_export]
@@ -208,18 +207,12 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let umount = tool("umount").unwrap_or_else(|| "umount".into());
-        let error = RefCell::new(String::new());
-        let is_unmounted = || {
-            let ended = run(&umount, Path::new("/"), &[&self.0.to_string_lossy()]);
-            *error.borrow_mut() = ended.err;
-            ended.status == Some(0)
-        };
+        let point = self.0.to_string_lossy();
         if thread::panicking() {
-            is_unmounted();
+            let umount = tool("umount").unwrap_or_else(|| "umount".into());
+            run(&umount, Path::new("/"), &[&point]);
         } else {
-            // A child that another test has just started has copies of our descriptors until it executes its program.
-            assert!(becomes_true(is_unmounted), "{}", error.borrow());
+            run_tool_when_free("umount", &[&point]);
         }
     }
 }

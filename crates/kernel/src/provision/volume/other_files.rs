@@ -100,7 +100,7 @@ mod tests {
     use std::time::Duration;
 
     use testkit::loop_disk::{Disk, Mounted};
-    use testkit::{need_disk, run_tool};
+    use testkit::{need_disk, run_tool, run_tool_when_free};
 
     use super::*;
     use crate::guard::{Permission, inspect};
@@ -143,15 +143,7 @@ mod tests {
             let has = || look(false).expect(file_system);
             assert!(!look(true).expect(file_system), "{file_system}: mkfs never finished");
             look(false).expect_err("it cannot be mounted, and may be damaged");
-            // A child that another test has just started may hold the device for a moment.
-            let mkfs = testkit::tool(&tool).expect("it is installed");
-            let error = std::cell::RefCell::new(String::new());
-            let is_made = || {
-                let ended = testkit::run(&mkfs, Path::new("/"), &["-q", force, disk.text()]);
-                *error.borrow_mut() = ended.err;
-                ended.status == Some(0)
-            };
-            assert!(testkit::becomes_true(is_made), "{tool}: {}", error.borrow());
+            run_tool_when_free(&tool, &["-q", force, disk.text()]);
             assert!(!has(), "{file_system}: it is empty");
             let change = |change: &dyn Fn(&Path) -> io::Result<()>| {
                 let mounted = Mounted::mount(disk.node(), at.path(), "rw");
